@@ -1,6 +1,7 @@
 """A trip's page in a browser: read by keyboard, replayed, without scripts, in every state, without complaints."""
 
 import asyncio
+import json
 import ssl
 import time
 
@@ -20,7 +21,7 @@ LOOKS = [Look("light", "en", 1440), Look("dark", "ko", 360)]
 
 @pytest.fixture(scope="module")
 def driven(tmp_path_factory):
-    """A browser, and the trips of a vehicle: one with events, one too short for a score."""
+    """A browser, and the trips of a vehicle: one with events, one too short for a score that loses its fix."""
     with (
         servers.serving(tmp_path_factory.mktemp("trip") / "data") as server,
         Company(server.api, server.data) as company,
@@ -29,11 +30,20 @@ def driven(tmp_path_factory):
         vehicle = company.vehicle_with_sensor(1)
         tls = ssl.create_default_context(cafile=str(server.ca))
         box = CarefulDevice(vehicle.token, server.device_host, server.device_port, tls)
-        asyncio.run(box.play([*world.drive(START_MS, 1), *drives.straight_trip(2, START_MS + 7_200_000, samples=40)]))
+        short = without_fix(drives.straight_trip(2, START_MS + 7_200_000, samples=40))
+        asyncio.run(box.play([*world.drive(START_MS, 1), *short]))
         ids = judged(company, vehicle)
         # Playwright has an event loop of its own.
         with portal_browser.browsing() as browser:
             yield browser, server.api, visit.session, ids
+
+
+def without_fix(bodies):
+    """The same samples, but for four with the last position and speed 0."""
+    found = [json.loads(body) for body in bodies]
+    for each in found[20:24]:
+        each["pld"] |= {"lat": found[19]["pld"]["lat"], "sp": 0}
+    return [json.dumps(each).encode() for each in found]
 
 
 def judged(company, vehicle):
@@ -62,7 +72,7 @@ def test_trip_is_read_by_keyboard_and_replayed(driven):
         chart.press("Shift+ArrowRight")
         later = at.inner_text()
         assert later != first
-        assert "km/h, limit 110 km/h" in later
+        assert "km/h, assumed limit 110 km/h" in later
         assert chart.get_attribute("aria-valuetext") == later
         assert "#t=" in page.url
         page.locator("[data-do=next-event]").click()
@@ -105,6 +115,20 @@ def test_no_state_of_a_trip_has_troubles(driven, look):
             watched.outside.clear()
 
     assert {path: troubles for path, troubles in found.items() if troubles} == {}
+
+
+def test_chart_names_the_span_without_gps_and_the_limit_that_is_assumed(driven):
+    browser, api, session, trips = driven
+    keys = {}
+
+    for trip_id in trips:
+        with watching(browser, api, session=session) as watched:
+            watched.page.goto(f"{api}/trips/{trip_id}")
+            watched.page.wait_for_selector(".uplot canvas")
+            keys[trip_id] = [each.inner_text() for each in watched.page.locator("[data-key]:visible").all()]
+
+    assumed = "Assumed limit, where the map states none"
+    assert keys == dict(zip(trips, ([assumed], [assumed, "No GPS"]), strict=True))
 
 
 def test_without_scripts_sentence_score_and_costs_stand(driven):

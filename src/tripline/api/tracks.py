@@ -23,7 +23,7 @@ from tripline.services.scores import reads
 from tripline.services.scores.reads import TripSamples
 from tripline.store.transactions import ReadTx
 from tripline.wire.rest.base import Id
-from tripline.wire.rest.tracks import Samples, TripTrack
+from tripline.wire.rest.tracks import NoFix, Samples, TripTrack
 
 if TYPE_CHECKING:
     from tripline.services.scores import track
@@ -79,6 +79,7 @@ def of_trip(trip_id: str, found: TripSamples, zone: ZoneInfo, roads: RoadMatcher
         id=Id(trip_id),
         count=way.samples,
         samples=Samples(ts=way.time_ms, lat=way.lat, lon=way.lon, speed=way.speed_kmh),
+        no_fix=[NoFix(*each) for each in way.no_fix],
         limits=[] if told is None else told.limits,
         harsh_events=[] if told is None else told.harsh_events,
         overspeed=[] if told is None else told.overspeed,

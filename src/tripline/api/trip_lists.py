@@ -40,7 +40,7 @@ from tripline.wire.rest.listed_trips import (
     VehicleDayRecord,
     VehicleDayTrack,
 )
-from tripline.wire.rest.tracks import Samples
+from tripline.wire.rest.tracks import NoFix, Samples
 
 if TYPE_CHECKING:
     from tripline.services.scores import track
@@ -195,7 +195,8 @@ async def read_day_track(request: Call) -> Response[bytes]:
 
     def make() -> VehicleDayTrack:
         way = track.of_day(found.packed, begin_ms=found.begin_ms, end_ms=found.end_ms)
-        return VehicleDayTrack(way.samples, Samples(way.time_ms, way.lat, way.lon, way.speed_kmh))
+        shown = Samples(way.time_ms, way.lat, way.lon, way.speed_kmh)
+        return VehicleDayTrack(way.samples, shown, [NoFix(*each) for each in way.no_fix])
 
     return await tracks.sent(request, make)
 

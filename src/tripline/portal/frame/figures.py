@@ -65,9 +65,9 @@ class Figures:
         """A distance in kilometres."""
         return self._measured(value, "length-kilometer", decimals)
 
-    def speed(self, value: float | None) -> str:
+    def speed(self, value: float | None, decimals: int = 0) -> str:
         """A speed in km/h."""
-        return self._measured(value, "speed-kilometer-per-hour", 0)
+        return self._measured(value, "speed-kilometer-per-hour", decimals)
 
     def bytes(self, value: float | None) -> str:
         """A number of bytes, in the largest unit that gives at least 1."""

@@ -5,10 +5,10 @@ const LANGUAGE = document.documentElement.lang;
 /** Words with these texts, in a time zone. */
 export function momentWords(texts, timeZone) {
   const number = new Intl.NumberFormat(LANGUAGE, { maximumFractionDigits: 0 });
-  const kmh = new Intl.NumberFormat(LANGUAGE, { style: "unit", unit: "kilometer-per-hour", maximumFractionDigits: 0 });
+  const kmh = [0, 1].map((decimals) => new Intl.NumberFormat(LANGUAGE, { style: "unit", unit: "kilometer-per-hour", minimumFractionDigits: decimals, maximumFractionDigits: decimals }));
   const clock = new Intl.DateTimeFormat(LANGUAGE, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23", timeZone });
   const filled = (name, values) => texts[name].replace(/\{(\w+)\}/g, (_, key) => values[key]);
-  const speed = (value) => (value === null || value === undefined ? texts.no_speed : kmh.format(value));
+  const speed = (value, decimals = 0) => (value === null || value === undefined ? texts.no_speed : kmh[decimals].format(value));
   return {
     clock,
     filled,
@@ -19,8 +19,9 @@ export function momentWords(texts, timeZone) {
     /** Time, speed and limit of a sample. */
     sample(track, no) {
       const limit = track.limits[no];
+      const name = limit === null ? "at_unknown" : track.assumed[no] ? "at_assumed" : "at";
       const values = { time: clock.format(track.times[no]), speed: speed(track.speeds[no]), limit: limit === null ? "" : speed(limit) };
-      return filled(limit === null ? "at_unknown" : "at", values);
+      return filled(name, values);
     },
   };
 }

@@ -1,4 +1,4 @@
-// Speed over time with the limit as a step line. Its cursor is the moment that the map shows; dragging looks closer.
+// Speed over time with the limit as a step line, dotted where it is assumed; spans without GPS are shaded. Its cursor is the moment that the map shows; dragging looks closer.
 import { colour } from "./colours.js";
 import uPlot from "./uplot/uplot.mjs";
 
@@ -11,7 +11,7 @@ const EDGE = 8;
  * `span`: the instants where it begins and ends, by default those of the track. `gap`: samples further apart, ms, are not
  * joined.
  */
-export function drawChart(place, track, { words, zone, language, brushed, span = [track.times[0], track.times.at(-1)], gap = Infinity }) {
+export function drawChart(place, track, { zone, language, brushed, span = [track.times[0], track.times.at(-1)], gap = Infinity }) {
   const minutes = { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: zone };
   const clock = new Intl.DateTimeFormat(language, minutes);
   const kmh = new Intl.NumberFormat(language, { style: "unit", unit: "kilometer-per-hour" });
@@ -23,10 +23,22 @@ export function drawChart(place, track, { words, zone, language, brushed, span =
   /** Ends of the holes in the line, in pixels. */
   const gaps = (drawn, _, first, last, holes) => {
     for (let no = first + 1; no <= last; no += 1) {
-      if (track.times[no] - track.times[no - 1] > gap) holes.push([no - 1, no].map((each) => drawn.valToPos(seconds[each], "x", true)));
+      if (track.times[no] - track.times[no - 1] > gap || track.isLost(no)) holes.push([no - 1, no].map((each) => drawn.valToPos(seconds[each], "x", true)));
     }
     return holes.sort((one, other) => one[0] - other[0]);
   };
+  /** Shade the spans without GPS, each at least as wide as a line. */
+  const shade = ({ ctx, bbox, valToPos }) => {
+    ctx.save();
+    ctx.globalAlpha = 0.3;
+    ctx.fillStyle = colour("--ink-soft");
+    for (const span of track.noFix) {
+      const [from, to] = [span.beginTs, span.endTs].map((at) => Math.min(Math.max(valToPos(at / 1000, "x", true), bbox.left), bbox.left + bbox.width));
+      if (to > bbox.left && from < bbox.left + bbox.width) ctx.fillRect(from, bbox.top, Math.max(to - from, 2 * devicePixelRatio), bbox.height);
+    }
+    ctx.restore();
+  };
+  const limit = (stroke, dash) => ({ stroke: () => colour(stroke), width: 1.5, dash, points: { show: false }, paths: uPlot.paths.stepped({ align: 1 }) });
   const axis = (values) => ({
     stroke: () => colour("--ink-soft"),
     grid: { stroke: () => colour("--line"), width: 1 },
@@ -34,6 +46,7 @@ export function drawChart(place, track, { words, zone, language, brushed, span =
     font: `12px ${getComputedStyle(document.body).fontFamily}`,
     values,
   });
+  const limits = (assumed) => track.limits.map((each, no) => (track.assumed[no] === assumed ? each : null));
   const options = {
     width: place.clientWidth || 320,
     height: HEIGHT - 2,
@@ -50,17 +63,12 @@ export function drawChart(place, track, { words, zone, language, brushed, span =
     ],
     series: [
       {},
-      { label: words.speed, stroke: () => colour("--speed-3"), width: 1.5, points: { show: false }, gaps },
-      {
-        label: words.limit,
-        stroke: () => colour("--over-2"),
-        width: 1.5,
-        dash: [6, 3],
-        points: { show: false },
-        paths: uPlot.paths.stepped({ align: 1 }),
-      },
+      { stroke: () => colour("--speed-3"), width: 1.5, points: { show: false }, gaps },
+      limit("--over-2", [6, 3]),
+      limit("--ink-soft", [2, 4]),
     ],
     hooks: {
+      drawAxes: [shade],
       setScale: [
         (drawn, scale) => {
           const { min, max } = drawn.scales.x;
@@ -76,7 +84,7 @@ export function drawChart(place, track, { words, zone, language, brushed, span =
   };
   options.axes[0].space = 72;
   options.axes[1].size = 72;
-  chart = new uPlot(options, [seconds, track.speeds, track.limits], place);
+  chart = new uPlot(options, [seconds, track.speeds, limits(false), limits(true)], place);
   // uPlot keeps its axis, selection and cursor in elements without a meaning of their own.
   place.firstElementChild.ariaHidden = "true";
   new ResizeObserver(() => chart.setSize({ width: place.clientWidth, height: HEIGHT - 2 })).observe(place);
@@ -93,6 +101,10 @@ export function drawChart(place, track, { words, zone, language, brushed, span =
     }
   });
   place.ariaValueMax = String(track.length - 1);
+  for (const each of place.parentElement.querySelectorAll("[data-key]")) {
+    const seen = { assumed: track.assumed.includes(true), "no-fix": track.noFix.length > 0, "no-speed": !track.hasSpeeds, limit: track.limits.some((limit, no) => limit !== null && !track.assumed[no]) };
+    each.hidden = !seen[each.dataset.key];
+  }
   return {
     /** Put the cursor at a sample. */
     show(place) {

@@ -17,13 +17,19 @@ async function fetchTrack(address) {
   return new Track(await answer.json());
 }
 
+/** Whether a limit from this source is assumed, because the map does not state it. */
+export const isAssumed = (limitSource) => limitSource === "roadClass" || limitSource === "default";
+
 export class Track {
-  constructor({ count, samples, limits = [], harshEvents = [], overspeed = [] }) {
+  constructor({ count, samples, noFix, limits = [], harshEvents = [], overspeed = [] }) {
     this.all = count;
     this.times = samples.ts;
     this.points = samples.lon.map((lon, no) => [lon, samples.lat[no]]);
     this.speeds = samples.speed;
-    this.limits = this.#limitsOf(limits);
+    this.noFix = noFix;
+    const runs = this.#runsOf(limits);
+    this.limits = runs.map((run) => run?.limit ?? null);
+    this.assumed = runs.map((run) => isAssumed(run?.limitSource));
     this.events = [
       ...harshEvents.map((each) => ({ kind: each.eventTy, at: each.eventTs, point: [each.posLon, each.posLat], cost: each.cost, event: each })),
       ...overspeed.map((each) => ({ kind: 5, at: each.beginTs, point: [each.posLon, each.posLat], cost: each.cost, event: each })),
@@ -34,6 +40,11 @@ export class Track {
 
   get length() {
     return this.times.length;
+  }
+
+  /** False: the device sent no speeds. */
+  get hasSpeeds() {
+    return this.speeds.some((speed) => speed !== null);
   }
 
   /** Call back with the place of each new moment, and with who chose it. */
@@ -86,12 +97,17 @@ export class Track {
     return west <= east ? [west, south, east, north] : undefined;
   }
 
-  #limitsOf(runs) {
+  /** Whether the receiver lost its position between a sample and the one before. */
+  isLost(no) {
+    return this.noFix.some(({ beginTs, endTs }) => this.times[no - 1] <= beginTs && endTs <= this.times[no]);
+  }
+
+  #runsOf(runs) {
     let run = 0;
     return this.times.map((at) => {
       while (run < runs.length - 1 && runs[run + 1].beginTs <= at) run += 1;
       const found = runs[run];
-      return found && found.beginTs <= at && at <= found.endTs ? found.limit : null;
+      return found && found.beginTs <= at && at <= found.endTs ? found : null;
     });
   }
 }

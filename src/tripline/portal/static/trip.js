@@ -5,9 +5,11 @@ import { say } from "./page.js";
 import { drawChart } from "./trip-chart.js";
 import { drawMap } from "./trip-map.js";
 import { Replay } from "./trip-replay.js";
-import { openTrack } from "./trip-track.js";
+import { isAssumed, openTrack } from "./trip-track.js";
 
 const LANGUAGE = document.documentElement.lang;
+/** The chart has no line between two samples further apart, unless samples between them are not drawn. */
+const GAP_MS = 30_000;
 const place = document.querySelector("[data-trip]");
 if (place) open();
 
@@ -21,12 +23,18 @@ async function open() {
   const words = momentWords(texts, place.dataset.zone);
   const { clock, filled, number, speed } = words;
   part("thinned").textContent = words.thinned(track);
+  place.querySelector(".trip-tools").hidden = !track.hasSpeeds;
+
+  /** Decimals that tell the speed from the one above which it counts. */
+  const decimals = ({ maxSpeed, countedAbove }) => Number(Math.round(maxSpeed) <= Math.round(countedAbove));
+  const limited = (event) =>
+    filled(isAssumed(event.limitSource) ? "limit_assumed" : "limit", { limit: speed(event.limit), counted: speed(event.countedAbove, decimals(event)) });
 
   /** What an event was, in words. */
   function told({ kind, at, cost, event }) {
     const what = `${texts[shapes[kind]]}, ${clock.format(at)}`;
-    const measured = kind === 5 ? speed(event.maxSpeed) : `${number.format(event.beginSpeed)} – ${speed(event.endSpeed)}`;
-    const allowed = kind === 5 ? speed(event.limit) : event.threshold ? filled("rate", { value: points.format(event.threshold) }) : "–";
+    const measured = kind === 5 ? speed(event.maxSpeed, decimals(event)) : `${number.format(event.beginSpeed)} – ${speed(event.endSpeed)}`;
+    const allowed = kind === 5 ? limited(event) : event.threshold ? filled("below", { rate: filled("rate", { value: points.format(event.threshold) }), when: texts[`threshold.${event.thresholdName}`] }) : "–";
     return filled("event_at", { what, measured, allowed, points: points.format(cost) });
   }
 
@@ -34,9 +42,9 @@ async function open() {
   let map = null;
   let replay = null;
   const chart = drawChart(chartPlace, track, {
-    words: { speed: texts["chart.speed"], limit: "" },
     zone: place.dataset.zone,
     language: LANGUAGE,
+    gap: track.all > track.length ? Infinity : GAP_MS,
     brushed: (first, last) => {
       if (!replay?.running) map?.showPart(first, last);
       for (const link of document.querySelectorAll("[data-moment]")) {

@@ -27,7 +27,6 @@ async function open() {
   const chartPlace = part("chart");
   let map = null;
   const chart = drawChart(chartPlace, track, {
-    words: { speed: texts["chart.speed"], limit: "" },
     zone: place.dataset.zone,
     language: document.documentElement.lang,
     span: [Number(place.dataset.begin), Number(place.dataset.end)],

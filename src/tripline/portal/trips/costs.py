@@ -5,12 +5,13 @@ Not here: the costs themselves (`services/scores/explanation.py`), the page (`tr
 
 import collections
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from tripline.domain.disputes import Dispute, State
 from tripline.portal.frame.figures import Figures
+from tripline.scoring.quality import LimitSource
 from tripline.scoring.rules import EventType
 from tripline.services import places
 
@@ -28,10 +29,14 @@ SHAPES: Final = {
     EventType.OVERSPEED: "overspeed",
 }
 """Names of events, in texts (`portal.trip.event.`) and of their shapes (`event-` in `icons.svg`)."""
+ASSUMED: Final = (LimitSource.ROAD_CLASS, LimitSource.DEFAULT)
+"""Sources of limits that the map does not state."""
 WORDED: Final = 9
 """Counts up to this one have a word."""
 ROADS: Final = ", "
 _MINUTE_S: Final = 60
+_DECIMALS: Final = 2
+"""Most decimals of a speed."""
 _KNOWN_LITTLE: Final = 0.05
 """Below this share of distance with a known limit, a trip without costs is not called free of them."""
 
@@ -52,16 +57,16 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     lat: float
     lon: float
     measured: str
-    allowed: str
+    allowed: str = ""
     """Empty: nothing to compare with."""
     points: float
     without_it: float | None
     """The score if it did not count; None: the trip has no score."""
-    annulled: bool
+    annulled: bool = False
     """True if it does not count, because a dispute was accepted."""
-    event_id: str | None
-    """The GPS event that can be contested."""
-    dispute: Dispute | None
+    event_id: str | None = None
+    """The GPS event that can be disputed."""
+    dispute: Dispute | None = None
     """Its newest dispute that is open or decided."""
 
 
@@ -72,88 +77,93 @@ def rows(found: "Explanation", disputes: Sequence[Dispute], *, say: Say, figures
     def road_at(at_ms: int) -> str:
         return next((name for begin, end, name in roads if begin <= at_ms <= end and name), "")
 
-    costs = [_harsh(each, road_at(each.at_ms), disputes, say, figures) for each in found.manoeuvres]
+    def cost(of: "Manoeuvre | Moment | Stretch", shape: str, *, at_ms: int, road: str = "", **facts: Any) -> Cost:
+        road = road or road_at(at_ms)
+        return Cost(
+            shape=shape,
+            begin_ms=of.begin_ms,
+            at_ms=at_ms,
+            end_ms=of.end_ms,
+            when=figures.clock(at_ms),
+            road=road,
+            where=places.text((of.lat, of.lon), road) or "",
+            lat=of.lat,
+            lon=of.lon,
+            points=of.cost,
+            without_it=of.without_it,
+            **facts,
+        )
+
+    costs = [
+        cost(
+            each,
+            SHAPES[each.type],
+            at_ms=each.at_ms,
+            measured=_changed(each, say),
+            allowed=_threshold(each, say),
+            annulled=each.annulled is not None,
+            event_id=each.event_id,
+            dispute=_of_event(disputes, each.type, each.at_ms, each.at_ms),
+        )
+        for each in found.manoeuvres
+    ]
     for stretch in found.stretches:
-        road = "" if stretch.road is None else stretch.road.name
-        costs.append(_over(stretch, road or road_at(stretch.begin_ms), disputes, say, figures))
+        measured, allowed = _speeds(stretch, say, figures)
+        costs.append(
+            cost(
+                stretch,
+                SHAPES[EventType.OVERSPEED],
+                at_ms=stretch.begin_ms,
+                road="" if stretch.road is None else stretch.road.name,
+                measured=measured,
+                allowed=allowed,
+                annulled=stretch.annulled is not None,
+                event_id=stretch.event_ids[0] if stretch.event_ids else None,
+                dispute=_of_event(disputes, EventType.OVERSPEED, stretch.begin_ms, stretch.end_ms),
+            )
+        )
     for shape, moments, unit in (("braking", found.brakings, "rate"), ("corner", found.corners, "g")):
         costs += [
-            Cost(
-                shape=shape,
-                begin_ms=each.begin_ms,
+            cost(
+                each,
+                shape,
                 at_ms=each.begin_ms,
-                when=figures.clock(each.begin_ms),
-                end_ms=each.end_ms,
-                road=road_at(each.begin_ms),
-                where=_where(each, road_at(each.begin_ms)),
-                lat=each.lat,
-                lon=each.lon,
                 measured=say(f"portal.trip.{unit}", value=figures.number(each.peak, 1)),
-                allowed="",
-                points=each.cost,
-                without_it=each.without_it,
-                annulled=False,
-                event_id=None,
-                dispute=None,
             )
             for each in moments
         ]
     return sorted(costs, key=lambda each: (-each.points, each.begin_ms))
 
 
-def _where(found: "Manoeuvre | Moment | Stretch", road: str) -> str:
-    return places.text((found.lat, found.lon), road) or ""
-
-
-def _harsh(found: "Manoeuvre", road: str, disputes: Sequence[Dispute], say: Say, figures: Figures) -> Cost:
-    measured = say("portal.trip.by_device")
-    if found.rate:
-        measured = say(
-            "portal.trip.changed",
-            begin=round(found.begin_kmh),
-            end=round(found.end_kmh),
-            rate=say("portal.trip.rate", value=f"{found.rate:.1f}"),
-        )
-    return Cost(
-        shape=SHAPES[found.type],
-        begin_ms=found.begin_ms,
-        at_ms=found.at_ms,
-        when=figures.clock(found.at_ms),
-        end_ms=found.end_ms,
-        road=road,
-        where=_where(found, road),
-        lat=found.lat,
-        lon=found.lon,
-        measured=measured,
-        allowed=say("portal.trip.below", rate=say("portal.trip.rate", value=f"{found.threshold:.1f}"))
-        if found.threshold
-        else "",
-        points=found.cost,
-        without_it=found.without_it,
-        annulled=found.annulled is not None,
-        event_id=found.event_id,
-        dispute=_of_event(disputes, found.type, found.at_ms, found.at_ms),
+def _changed(found: "Manoeuvre", say: Say) -> str:
+    if not found.rate:
+        return say("portal.trip.by_device")
+    return say(
+        "portal.trip.changed",
+        begin=round(found.begin_kmh),
+        end=round(found.end_kmh),
+        rate=say("portal.trip.rate", value=f"{found.rate:.1f}"),
     )
 
 
-def _over(found: "Stretch", road: str, disputes: Sequence[Dispute], say: Say, figures: Figures) -> Cost:
-    return Cost(
-        shape=SHAPES[EventType.OVERSPEED],
-        begin_ms=found.begin_ms,
-        at_ms=found.begin_ms,
-        when=figures.clock(found.begin_ms),
-        end_ms=found.end_ms,
-        road=road,
-        where=_where(found, road),
-        lat=found.lat,
-        lon=found.lon,
-        measured=say("portal.trip.fastest", speed=figures.speed(found.fastest_kmh), time=lasting(found.seconds, say)),
-        allowed=figures.speed(found.limit_kmh),
-        points=found.cost,
-        without_it=found.without_it,
-        annulled=found.annulled is not None,
-        event_id=found.event_ids[0] if found.event_ids else None,
-        dispute=_of_event(disputes, EventType.OVERSPEED, found.begin_ms, found.end_ms),
+def _threshold(found: "Manoeuvre", say: Say) -> str:
+    if found.threshold_name is None:
+        return ""
+    rate = say("portal.trip.rate", value=f"{found.threshold:.1f}")
+    return say("portal.trip.below", rate=rate, when=say(f"portal.trip.threshold.{found.threshold_name}"))
+
+
+def _speeds(found: "Stretch", say: Say, figures: Figures) -> tuple[str, str]:
+    """What was measured over a limit, and what was allowed, with the decimals that tell them apart."""
+    decimals = next(
+        (each for each in range(_DECIMALS) if round(found.fastest_kmh, each) > round(found.counted_kmh, each)),
+        _DECIMALS,
+    )
+    fastest, counted = (figures.speed(each, decimals) for each in (found.fastest_kmh, found.counted_kmh))
+    assumed = "_assumed" if found.limit_source in ASSUMED else ""
+    return (
+        say("portal.trip.fastest", speed=fastest, time=lasting(found.seconds, say)),
+        say(f"portal.trip.limit{assumed}", limit=figures.speed(found.limit_kmh), counted=counted),
     )
 
 
@@ -168,10 +178,11 @@ def _of_event(disputes: Sequence[Dispute], kind: EventType, begin_ms: int, end_m
 
 
 def lasting(seconds: float, say: Say) -> str:
-    """A duration in whole minutes, below one in seconds."""
-    if round(seconds) < _MINUTE_S:
-        return say("portal.trip.seconds", n=max(round(seconds), 1))
-    return say("portal.trip.minutes", n=round(seconds / _MINUTE_S))
+    """A duration in whole minutes, or below two in seconds."""
+    whole = max(round(seconds), 1)
+    if whole < 2 * _MINUTE_S and whole != _MINUTE_S:
+        return say("portal.trip.seconds", n=whole)
+    return say("portal.trip.minutes", n=round(whole / _MINUTE_S))
 
 
 def why(found: "Explanation", *, say: Say) -> str:
@@ -181,7 +192,9 @@ def why(found: "Explanation", *, say: Say) -> str:
     if stretches:
         time = lasting(sum(each.seconds for each in stretches), say)
         names = {each.road.name for each in stretches if each.road is not None and each.road.name}
-        if names:
+        if all(each.limit_source in ASSUMED for each in stretches):
+            parts.append(say("portal.trip.over_assumed", time=time))
+        elif names:
             parts.append(say("portal.trip.over", n=len(names), count=_count(len(names), say), time=time))
         else:
             parts.append(say("portal.trip.over_somewhere", time=time))

@@ -24,7 +24,8 @@ from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in
 from tripline.portal.trips.costs import SHAPES, Cost, rows, why
 from tripline.scoring import certainty, quality
-from tripline.scoring.quality import Quality
+from tripline.scoring.quality import Limits, LimitSource, Quality
+from tripline.scoring.rules import THRESHOLDS
 from tripline.services import places
 from tripline.services.scores import trip_view
 from tripline.services.scores.reads import TooLong
@@ -40,11 +41,12 @@ COSTS: Final = 100
 _POLL_S: Final = 10
 _CHANGED: Final = "changed"
 _TEXTS: Final = (
-    *("at", "at_unknown", "no_speed", "event_at", "rate", "thinned"),
-    *("linked", "play", "pause", "chart.speed"),
+    *("at", "at_assumed", "at_unknown", "no_speed", "event_at", "rate", "below", "limit", "limit_assumed", "thinned"),
+    *("linked", "play", "pause", *(f"threshold.{name}" for name in THRESHOLDS)),
 )
 """Texts of the script, by their name after `portal.trip.`."""
-_KNOWN_LITTLE: Final = 0.005
+_SAME: Final = 0.05
+"""Points that differ by less look alike."""
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,6 +99,8 @@ async def show(request: Call) -> Response[bytes]:
 def values(visitor: Visitor, told: Told) -> dict[str, Any]:
     """Values of the templates about a trip."""
     view, found = told.view, told.found
+    sources = [] if told.quality is None else _percents(told.quality)
+    lost = 0.0 if view.outcome.score is None else 100 - view.outcome.score
     shown, others = told.costs[:COSTS], told.costs[COSTS:]
     return {
         "told": told,
@@ -107,10 +111,16 @@ def values(visitor: Visitor, told: Told) -> dict[str, Any]:
         "base": f"{PATH}/{view.trip.id}",
         "vehicle_no": view.vehicle_no or visitor.say("portal.trip.no_vehicle"),
         "costs": shown,
+        "lost": lost,
+        "rounded": abs(sum(round(each.points, 1) for each in told.costs) - round(lost, 1)) >= _SAME,
+        "curved": any(lost - (100 - each.without_it) < each.points - _SAME for each in told.costs if each.without_it),
+        "general": None if found is None else _general_kmh(found),
         "others": len(others),
         "others_points": sum(each.points for each in others),
         "certainty": None if told.quality is None else certainty.of_events(told.quality),
-        "sources": [] if told.quality is None else _shares(told.quality),
+        "sources": sources,
+        "derived": told.quality is not None and _are_derived(told.quality),
+        "known": sum(percent for name, percent in sources if name in ("tagged", "implied")),
         "disputes": [(each, _may(visitor, view, each)) for each in view.disputes],
         "contests": Action.DISPUTE_OPEN in view.may and view.outcome.score is not None,
         "corrects": Action.DISPUTE_DECIDE in view.may
@@ -171,7 +181,7 @@ def sentence(view: TripView, found: "Explanation | None", language: Language, fi
     bare = "" if outcome.distance_m is not None else "_bare"
     named = {} if outcome.distance_m is None else {"distance": figure.km(outcome.distance_m / 1_000)}
     if outcome.score is not None and found is not None:
-        points = say("portal.trip.points", n=round(outcome.score))
+        points = say("portal.trip.points", score=figure.number(outcome.score, 1))
         reason = why(found, say=say)
         return say(f"portal.trip.sentence.scored{bare}", vehicle=vehicle, points=points, why=reason, **named)
     if outcome.why_not is None:
@@ -195,18 +205,34 @@ def _may(visitor: Visitor, view: TripView, dispute: Dispute) -> frozenset[str]:
     return frozenset(may)
 
 
-def _shares(found: Quality) -> list[tuple[str, float]]:
-    """Sources of limits with a share of the distance."""
-    limits = found.limits
-    shares = (("tagged", limits.tagged), ("implied", limits.implied), ("road_class", limits.road_class))
-    every = (*shares, ("default", limits.default), ("none", limits.none))
-    return [(name, share) for name, share in every if share >= _KNOWN_LITTLE]
+def _are_derived(found: Quality) -> bool:
+    """True if the speeds come from positions, because the device sent few or none."""
+    return 2 * found.repairs.get("filled_speeds", 0) > found.samples
+
+
+def _percents(found: Quality) -> list[tuple[str, int]]:
+    """Sources of limits with their share of the distance in whole percent, which add up to 100."""
+    shares = {name: 100 * getattr(found.limits, name) for name in Limits.__struct_fields__}
+    percents = {name: int(share) for name, share in shares.items()}
+    # The largest remainders are rounded up.
+    left = 100 - sum(percents.values())
+    for name in sorted(shares, key=lambda name: percents[name] - shares[name])[:left]:
+        percents[name] += 1
+    return [(name, percent) for name, percent in percents.items() if percent]
+
+
+def _general_kmh(found: "Explanation") -> float | None:
+    """The limit of the policy for roads whose limit is not known; None: it was not used."""
+    return next((each.limit_kmh for each in found.limits if each.limit_source is LimitSource.DEFAULT), None)
 
 
 def _texts(visitor: Visitor) -> str:
     # The script fills in the values, so their names stand for themselves.
-    names = ("time", "speed", "limit", "what", "measured", "allowed", "points", "value", "shown", "all")
-    held = {name: f"{{{name}}}" for name in names}
+    moment, event = (
+        ("time", "speed", "limit"),
+        ("what", "measured", "allowed", "points", "value", "rate", "when", "counted"),
+    )
+    held = {name: f"{{{name}}}" for name in (*moment, *event, "shown", "all")}
     texts = {name: visitor.say(f"portal.trip.{name}", **held) for name in _TEXTS}
     texts |= {shape: visitor.say(f"portal.trip.event.{shape}") for shape in SHAPES.values()}
     return msgspec.json.encode(texts).decode()

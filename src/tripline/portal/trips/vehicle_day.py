@@ -35,7 +35,7 @@ _THINNEST: Final = 0.25
 """Least width of a trip on the time line, percent of the day."""
 _DAY: Final = Value(name="date", type=str, meaning="the day, YYYY-MM-DD", example="2025-01-01")
 _PATH_DAY: Final = msgspec.structs.replace(_DAY, required=True)
-_TEXTS: Final = ("no_speed", "thinned", "chart.speed")
+_TEXTS: Final = ("no_speed", "thinned")
 """Texts of the script, by their name after `portal.trip.`."""
 _NOWHERE: Final = Ends(None, None)
 

@@ -1,7 +1,8 @@
 """The track of a trip or a day, and its file (GPX, CSV, GeoJSON): usable samples by time, thinned so that the greatest
 and least speeds stay.
 
-A sample is usable if it has its own time and a valid position (spec/device-messages 10).
+A sample is usable if it has its own time and a valid position (spec/device-messages 10), and the receiver had a fix
+(`scoring/fixes.py`).
 Not here: limits and events along the track (`explanation.py`), the JSON (`wire/rest/tracks.py`).
 """
 
@@ -14,16 +15,25 @@ from xml.sax.saxutils import escape
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from tripline.domain import positions, samples
-from tripline.scoring import measures, speeds
-from tripline.scoring.drives import Floats, Ints
-from tripline.scoring.rules import Guards
+from tripline.scoring import fixes, measures, speeds
+from tripline.scoring.drives import Drives, Floats, Ints
+from tripline.scoring.geometry import steps_m
+from tripline.scoring.rules import Column, Guards, Rules
 from tripline.services.scores import arrays
 from tripline.wire import csv_files
 
 MOST: Final = 4_000
 """Most samples of a track: an hour at one a second is whole."""
+
+
+class NoFix(NamedTuple):
+    """A span without a fix, from the last sample before to the first one after."""
+
+    begin_ms: int
+    end_ms: int
 
 
 class Track(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +47,8 @@ class Track(msgspec.Struct, frozen=True, kw_only=True):
     lon: list[float]
     speed_kmh: list[float | None]
     """None: unknown."""
+    no_fix: list[NoFix]
+    """Spans without a fix, by time."""
 
 
 def of_packed(packed: bytes, *, most: int = MOST) -> Track:
@@ -47,6 +59,9 @@ def of_packed(packed: bytes, *, most: int = MOST) -> Track:
     # The first sample of an instant, as received.
     _, first = np.unique(rows["time_ms"], return_index=True)
     rows = rows[first]
+    lost = _without_fix(rows)
+    spans = _spans(rows["time_ms"], lost)
+    rows = np.delete(rows, lost)
     speed = speeds.trusted(rows["speed_kmh"], positions.FASTEST_KMH)
     chosen = thinned(speed, most)
     return Track(
@@ -55,7 +70,32 @@ def of_packed(packed: bytes, *, most: int = MOST) -> Track:
         lat=np.round(rows["lat"][chosen], 6).tolist(),
         lon=np.round(rows["lon"][chosen], 6).tolist(),
         speed_kmh=[None if math.isnan(each) else each for each in np.round(speed[chosen], 1).tolist()],
+        no_fix=spans,
     )
+
+
+def _without_fix(rows: NDArray[np.void]) -> Ints:
+    """The places of samples without a fix, by the default rules."""
+    drive = Drives(
+        starts=np.array([0, rows.size]),
+        time_ms=rows["time_ms"],
+        lat=rows["lat"],
+        lon=rows["lon"],
+        speed_kmh=rows["speed_kmh"],
+        em=None,
+        limit_kmh=None,
+        column=np.array([Column.CAR], np.int8),
+        obd=np.zeros(1, np.bool_),
+        stated_m=np.array([np.nan]),
+    )
+    return fixes.lost(drive, steps_m(drive.lat, drive.lon), np.diff(drive.time_ms), Rules())
+
+
+def _spans(time_ms: Ints, lost: Ints) -> list[NoFix]:
+    """The spans of runs of these places, each of which is followed by another sample."""
+    first = lost[np.diff(lost, prepend=-2) > 1]
+    last = lost[np.diff(lost, append=time_ms.size + 1) > 1]
+    return list(map(NoFix, time_ms[np.maximum(first - 1, 0)].tolist(), time_ms[last + 1].tolist()))
 
 
 def thinned(speed: Floats, most: int) -> Ints:

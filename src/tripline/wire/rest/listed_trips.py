@@ -10,7 +10,7 @@ from tripline.domain.vehicle_days import Drive, Ends, Point, VehicleDay
 from tripline.wire.described import about
 from tripline.wire.rest import examples
 from tripline.wire.rest.base import Id, id_or_unset
-from tripline.wire.rest.tracks import SAMPLES, Samples
+from tripline.wire.rest.tracks import NO_FIX, SAMPLES, NoFix, Samples
 
 _PLACE = {"lat": 37.5665, "lon": 126.978, "name": "Sejong-daero, Jung-gu"}
 
@@ -166,6 +166,7 @@ class VehicleDayTrack(msgspec.Struct, frozen=True, rename="camel"):
 
     count: Annotated[int, about("usable samples of the day, before thinning", 3600)]
     samples: Annotated[Samples, SAMPLES]
+    no_fix: Annotated[list[NoFix], NO_FIX]
 
 
 class TripSumsRecord(msgspec.Struct, frozen=True, rename="camel", kw_only=True):

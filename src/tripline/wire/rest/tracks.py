@@ -25,12 +25,26 @@ SAMPLES: Final = about(
 )
 
 
+class NoFix(msgspec.Struct, frozen=True, rename="camel"):
+    """A span in which the receiver had no position."""
+
+    begin_ts: Annotated[int, about("the last sample before, epoch ms", 1735691240000)]
+    end_ts: Annotated[int, about("the first sample after, epoch ms", 1735691247000)]
+
+
+NO_FIX: Final = about(
+    "where the receiver had no position, so that samples are left out, by time",
+    [{"beginTs": 1735691240000, "endTs": 1735691247000}],
+)
+
+
 class TripTrack(msgspec.Struct, frozen=True, rename="camel"):
     """The track of a trip; its id is the trip's id."""
 
     id: Annotated[Id, about("id of the trip", examples.TRIP)]
     count: Annotated[int, about("usable samples of the trip, before thinning", 3600)]
     samples: Annotated[Samples, SAMPLES]
+    no_fix: Annotated[list[NoFix], NO_FIX]
     limits: Annotated[list[LimitStretch], about("as in the explanation of its score", [])]
     harsh_events: Annotated[list[HarshEvent], about("as in the explanation", [])]
     overspeed: Annotated[list[OverspeedStretch], about("as in the explanation", [])]

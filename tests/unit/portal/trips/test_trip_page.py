@@ -1,6 +1,7 @@
 """A trip's page: its sentence in both languages, its score and costs, and what its states say."""
 
 import re
+from zoneinfo import ZoneInfo
 
 import pytest
 from sqlalchemy import update
@@ -10,6 +11,7 @@ from tests.support.scored_fleet import Fleet, fleet
 
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
+from tripline.portal.frame import figures
 from tripline.portal.trips import costs
 from tripline.roads.located import Road
 from tripline.scoring import quality
@@ -26,7 +28,7 @@ MEASURES = Measures(
 )
 
 
-def over(seconds, road="1", annulled=None):
+def over(seconds, road="1", annulled=None, *, source=LimitSource.TAGGED, fastest=70.0, counted=55.0):
     place = {
         "begin_ms": 0,
         "last_ms": 0,
@@ -38,7 +40,7 @@ def over(seconds, road="1", annulled=None):
         "counted_kmh": 55,
     }
     on = None if road is None else Road(road, 1, road)
-    source = LimitSource.TAGGED
+    place |= {"fastest_kmh": fastest, "counted_kmh": counted}
     return Stretch(**place, limit_source=source, road=on, seconds=seconds, annulled=annulled, cost=1.0, without_it=91.0)
 
 
@@ -82,6 +84,12 @@ def explained(manoeuvres=(), stretches=(), limits=KNOWN, source=HarshSource.SPEE
         (explained(stretches=[over(1)]), "1 second over the limit on one road", "도로 1곳에서 1초 동안 과속"),
         (explained(stretches=[over(40, None)]), "40 seconds over the limit", "40초 동안 과속"),
         (explained(stretches=[over(60, "")]), "1 minute over the limit", "1분 동안 과속"),
+        (explained(stretches=[over(89, "")]), "89 seconds over the limit", "89초 동안 과속"),
+        (
+            explained(stretches=[over(30, None, source=LimitSource.DEFAULT), over(10, source=LimitSource.ROAD_CLASS)]),
+            "40 seconds over an assumed limit",
+            "추정 제한 속도를 40초 동안 초과",
+        ),
         (
             explained(stretches=[over(60, str(no)) for no in range(11)]),
             "11 minutes over the limit on 11 roads",
@@ -116,6 +124,42 @@ def test_sentence_names_what_cost_points(found, english, korean):
     assert (why(Language.ENGLISH), why(Language.KOREAN)) == (english, korean)
 
 
+@pytest.mark.parametrize(
+    ("found", "measured", "allowed"),
+    [
+        (
+            explained([harsh(EventType.STOP)]),
+            "0 to 0 km/h, up to 16.0 km/h",
+            "less than 15.0 km/h in a second at 30 to 50",
+        ),
+        (explained(stretches=[over(9)]), "up to 70 km/h, for 9 seconds", "limit 50 km/h, counts above 55 km/h"),
+        (
+            explained(stretches=[over(9, source=LimitSource.DEFAULT)]),
+            "up to 70 km/h",
+            "assumed limit 50 km/h, counts above 55 km/h",
+        ),
+        (
+            explained(stretches=[over(9, fastest=55.3)]),
+            "up to 55.3 km/h",
+            "limit 50 km/h, counts above 55.0 km/h",
+        ),
+        (
+            explained(stretches=[over(9, fastest=44.3, counted=44.257)]),
+            "up to 44.30 km/h",
+            "limit 50 km/h, counts above 44.26 km/h",
+        ),
+    ],
+)
+def test_row_says_what_was_allowed_and_shows_that_it_was_exceeded(found, measured, allowed):
+    english = figures.of(Language.ENGLISH, ZoneInfo("UTC"))
+    (row,) = costs.rows(
+        found, (), say=lambda name, /, **named: catalogue.text(name, Language.ENGLISH, **named), figures=english
+    )
+
+    assert row.measured.startswith(measured)
+    assert row.allowed.startswith(allowed)
+
+
 def shown(tmp_path, scenario):
     async def play(app):
         return await scenario(app, await fleet(app))
@@ -135,10 +179,15 @@ def test_scored_trip_shows_score_limits_and_costs_to_its_driver(tmp_path):
 
     text = shown(tmp_path, scenario)
 
-    assert re.search(r"<h1>[^<]+, [\d.]+ km, \d+ points?: one sudden acceleration, one sudden deceleration</h1>", text)
+    assert re.search(
+        r"<h1>[^<]+, [\d.]+ km, [\d.]+ of 100 points: one sudden acceleration, one sudden deceleration</h1>", text
+    )
     assert "The speed limits of this trip" in text
-    assert text.count(">Contest</span>") == 2
-    assert "Contest the whole trip" in text
+    assert text.count(">Dispute</span>") == 2
+    lost = 100 - float(re.search(r"([\d.]+) of 100 points", text)[1])
+    assert f"All events together cost {lost:.1f} points." in text
+    assert "the score rises by less than its points" in text
+    assert "Dispute the whole trip" in text
 
 
 @pytest.mark.parametrize("source", [HarshSource.SPEEDS, HarshSource.UNKNOWN])
@@ -170,6 +219,33 @@ def test_reports_without_a_position_are_left_out_and_not_corrected(tmp_path):
     assert said == ["24", "0"]
 
 
+def test_shares_of_limits_add_up_to_100(tmp_path):
+    async def scenario(app, ours: Fleet):
+        limits = Limits(tagged=0.255, implied=0.255, road_class=0.255, default=0.235)
+        body = quality.written(Quality(samples=600, period_ms=1_000, limits=limits))
+        await app.store.write(lambda tx: tx.run(update(trip).values(quality=body)))
+        return await page_of(app, ours.driver, f"/trips/{ours.trip_id}")
+
+    text = shown(tmp_path, scenario)
+
+    assert re.findall(r"(\d+)% of the distance</dd>", text) == ["26", "26", "25", "23"]
+    assert "Speed limits are known for 52% of the distance. For the rest, limits are assumed" in text
+
+
+def test_speeds_from_positions_are_named_and_are_no_corrections(tmp_path):
+    async def scenario(app, ours: Fleet):
+        repairs = {"filled_speeds": 600, "lone_speeds": 1}
+        body = quality.written(Quality(samples=600, period_ms=1_000, repairs=repairs, harsh_source=HarshSource.UNKNOWN))
+        await app.store.write(lambda tx: tx.run(update(trip).values(quality=body)))
+        return await page_of(app, ours.driver, f"/trips/{ours.trip_id}")
+
+    facts = dict(re.findall(r"<dt>([^<]+)</dt><dd[^>]*>([^<]+)</dd>", shown(tmp_path, scenario)))
+
+    assert [facts[f"{name}"] for name in ("Speeds worked out from positions", "Values corrected", "Distance from")] == [
+        *("600", "1", "positions"),
+    ]
+
+
 @pytest.mark.parametrize("reason", ["too_short", "sparse", "duplicate", "device_type", "unheard of"])
 def test_trip_without_score_says_why_and_what_that_means(tmp_path, reason):
     async def scenario(app, ours: Fleet):
@@ -185,7 +261,7 @@ def test_trip_without_score_says_why_and_what_that_means(tmp_path, reason):
     known = reason if reason != "unheard of" else "unknown"
     assert catalogue.text(f"portal.trip.why.{known}", Language.ENGLISH).replace("'", "&#39;") in text
     assert ": no score</h1>" in text
-    assert "Contest the whole trip" not in text
+    assert "Dispute the whole trip" not in text
 
 
 def test_trip_under_way_says_so_and_gets_its_score_when_it_ends(tmp_path):
@@ -280,4 +356,4 @@ def test_begin_end_and_events_are_named_by_road_and_place(tmp_path):
     text = shown(tmp_path, scenario)
 
     assert len(re.findall(r"<dd>Main Road, en [\d.]+</dd>", text)) == 2
-    assert len(re.findall(r"<td>Main Road, en [\d.]+</td>", text)) == 2
+    assert len(re.findall(r'<td class="middle">Main Road, en [\d.]+</td>', text)) == 2

@@ -33,11 +33,27 @@ def test_track_has_usable_samples_by_time_once_an_instant():
         lat=[1.123457, 1.0, 1.0],
         lon=[2.0, 2.0, 2.0],
         speed_kmh=[41.3, None, None],
+        no_fix=[],
     )
 
 
+@pytest.mark.parametrize(("begin", "span"), [(0, (0, 4_000)), (20, (19_000, 24_000))])
+def test_samples_without_a_fix_are_left_out_and_their_span_is_named(begin, span):
+    """Four samples stay at one place with speed 0, while the vehicle drives on at 20 m/s."""
+    metre = 1 / 111_195.08
+    at = [begin if begin <= no < begin + 4 else no for no in range(40)]
+    rows = [(1_000 * no, 20 * at[no] * metre, 2.0, 0.0 if begin <= no < begin + 4 else 72.0) for no in range(40)]
+    standing = [(41_000 + 1_000 * no, 800 * metre, 2.0, 0.0) for no in range(4)]
+
+    found = track.of_packed(packed(*rows, *standing))
+
+    assert found.no_fix == [span]
+    assert found.samples == 40
+    assert [at_ms for at_ms in found.time_ms if span[0] < at_ms < span[1]] == []
+
+
 def test_trip_without_usable_samples_has_an_empty_track():
-    assert track.of_packed(b"") == track.Track(samples=0, time_ms=[], lat=[], lon=[], speed_kmh=[])
+    assert track.of_packed(b"") == track.Track(samples=0, time_ms=[], lat=[], lon=[], speed_kmh=[], no_fix=[])
 
 
 @given(st.lists(st.floats(0, 300) | st.just(NAN), max_size=300), st.integers(4, 50))
