@@ -3,7 +3,6 @@
 from typing import Final
 
 from tripline.domain.access import Action, Authority
-from tripline.portal.lists import table_pages
 from tripline.portal.lists.columns import Column, Filter, Kind, each_of
 from tripline.portal.lists.tables import Table
 from tripline.services.accounts import directory
@@ -28,5 +27,3 @@ ACCOUNTS: Final = Table(
     filters=(_ROLE, _STATE),
     icon="users",
 )
-TABLES: Final = (ACCOUNTS,)
-handlers: Final = table_pages.handlers(ACCOUNTS)

@@ -8,7 +8,6 @@ from typing import Final
 from tripline.domain.access import Action
 from tripline.domain.applications import State
 from tripline.portal.admin.applications import LIST
-from tripline.portal.lists import table_pages
 from tripline.portal.lists.columns import Column, Filter, Kind, each_of
 from tripline.portal.lists.tables import Table
 from tripline.services import listings
@@ -34,5 +33,3 @@ APPLICATIONS: Final = Table(
     filters=(_STATE,),
     usual_sort=lambda _: "-created",
 )
-TABLES: Final = (APPLICATIONS,)
-handlers: Final = table_pages.handlers(APPLICATIONS)

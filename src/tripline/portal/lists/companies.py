@@ -4,7 +4,7 @@ Not here: one company (`records/companies.py`).
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from litestar.response import Response
 
@@ -13,7 +13,7 @@ from tripline.http.context import Call, context_of
 from tripline.portal.frame import addresses, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in
-from tripline.portal.lists import table_pages, tables
+from tripline.portal.lists import tables
 from tripline.portal.lists.columns import Column, Filter, Kind
 from tripline.portal.lists.tables import Table
 from tripline.portal.records.companies import kind_of_new
@@ -72,5 +72,3 @@ COMPANIES: Final = Table(
     create_text=lambda visitor: f"portal.companies.{kind_of_new(visitor)}",
     icon="building-2",
 )
-TABLES: Final = (COMPANIES,)
-handlers: Final[list[Any]] = [*table_pages.handlers(COMPANIES), sizes]

@@ -6,7 +6,7 @@ single vehicle (`delegation/chains.py`).
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from litestar.response import Response
 from msgspec.structs import replace
@@ -115,5 +115,3 @@ RECEIVED: Final = _TABLE(
     filters=(Filter(key="used", values={"yes": True, "no": False}),),
     references=(Reference(key="company", name=partial(_name, lists.RECEIVED), choices=_owners),),
 )
-TABLES: Final = (GIVEN, RECEIVED)
-handlers: Final[list[Any]] = [given, table_pages.counter(GIVEN), *table_pages.handlers(RECEIVED)]

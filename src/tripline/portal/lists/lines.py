@@ -4,7 +4,6 @@ from typing import Final
 
 from tripline.domain.access import Action
 from tripline.domain.lines import NwStatus
-from tripline.portal.lists import table_pages
 from tripline.portal.lists.columns import Column, Filter, Kind, each_of
 from tripline.portal.lists.tables import Table
 from tripline.services.fleet import lists
@@ -33,5 +32,3 @@ LINES: Final = Table(
     filters=(_STATE,),
     icon="card-sim",
 )
-TABLES: Final = (LINES,)
-handlers: Final = table_pages.handlers(LINES)

@@ -14,7 +14,6 @@ from tripline.http.context import Call, context_of
 from tripline.language import kept, phrases
 from tripline.portal.frame import views
 from tripline.portal.frame.visitors import Visitor
-from tripline.portal.lists import table_pages
 from tripline.portal.lists.columns import Column, Filter, Kind, Words, each_of
 from tripline.portal.lists.tables import Bulk, ListRequest, Table
 from tripline.services.push import service
@@ -110,6 +109,6 @@ MESSAGES: Final = Table(
     select="messageId",
     icon="send",
     template="lists/messages.html",
+    more=_more,
+    parts=("kept-messages",),
 )
-TABLES: Final = (MESSAGES,)
-handlers: Final = table_pages.handlers(MESSAGES, more=_more, parts=("kept-messages",))

@@ -4,10 +4,9 @@ Not here: one person (`records/people.py`).
 """
 
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from tripline.domain.access import Action, Authority
-from tripline.portal.lists import table_pages
 from tripline.portal.lists.columns import Around, Column, Filter, Kind
 from tripline.portal.lists.references import COMPANY
 from tripline.portal.lists.tables import Table
@@ -56,5 +55,3 @@ _DRIVEN: Final = Column(
 )
 DIRECTORS: Final = _table("directors", Authority.DIRECTOR, "user-cog", Column("managed", Kind.NUMBER, to=_managed))
 DRIVERS: Final = _table("drivers", Authority.DRIVER, "id-card", _DRIVEN)
-TABLES: Final = (DIRECTORS, DRIVERS)
-handlers: Final[list[Any]] = [*table_pages.handlers(DIRECTORS), *table_pages.handlers(DRIVERS)]

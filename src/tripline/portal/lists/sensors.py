@@ -3,7 +3,6 @@
 from typing import Final
 
 from tripline.domain.access import Action
-from tripline.portal.lists import table_pages
 from tripline.portal.lists.columns import Column, Filter, Kind, each_of
 from tripline.portal.lists.references import COMPANY
 from tripline.portal.lists.tables import Table
@@ -36,5 +35,3 @@ SENSORS: Final = Table(
     create=Action.SENSOR_CREATE,
     icon="cpu",
 )
-TABLES: Final = (SENSORS,)
-handlers: Final = table_pages.handlers(SENSORS)

@@ -3,7 +3,6 @@
 from typing import Final
 
 from tripline.domain.access import Action
-from tripline.portal.lists import table_pages
 from tripline.portal.lists.columns import Column, Filter, Kind
 from tripline.portal.lists.tables import Table
 from tripline.services import listings
@@ -30,5 +29,3 @@ SERVICES: Final = Table(
     filters=(_STATE,),
     icon="server",
 )
-TABLES: Final = (SERVICES,)
-handlers: Final = table_pages.handlers(SERVICES)

@@ -6,7 +6,7 @@ Not here: parsing the query (`tables.py`), the markup of cells (`templates/lists
 import asyncio
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias, TypedDict
+from typing import Any, Final, NamedTuple, TypedDict
 
 import msgspec
 from litestar.datastructures import Cookie
@@ -39,36 +39,25 @@ _WITHOUT_COMPANY: Final = (None, Action.COMPANY_CREATE)
 """Create actions of lists that an account without a company may see: none, or creating companies."""
 
 
-More: TypeAlias = Callable[[Call, ReadTx, Visitor, ListRequest, Page[Any]], Mapping[str, Any]]
-"""Returns values for the template."""
-
-
-def handlers(table: Table, *, more: More = lambda *_: {}, parts: Sequence[str] = ()) -> list[HTTPRouteHandler]:
-    """The routes of a list: its page and its count. The other arguments are as in `listed`."""
+def handlers(table: Table) -> list[HTTPRouteHandler]:
+    """The routes of a list: its page and its count."""
 
     async def rows(request: Call) -> Response[bytes]:
-        return await listed(request, table, more=more, parts=parts)
-
-    rows.__name__, rows.__doc__ = table.noun, f"The list of {table.noun}."
-    return [page("GET", table.path, access=table.access)(rows), counter(table)]
-
-
-def counter(table: Table) -> HTTPRouteHandler:
-    """The route of a list's count."""
+        return await listed(request, table)
 
     async def count(request: Call) -> Response[bytes]:
         return await counted(request, table)
 
+    rows.__name__, rows.__doc__ = table.noun, f"The list of {table.noun}."
     count.__name__, count.__doc__ = f"count_{table.noun}", f"Number of rows in the list of {table.noun}."
-    return page("GET", f"{table.path}{tables.COUNT}", access=table.access)(count)
+    return [
+        page("GET", table.path, access=table.access)(rows),
+        page("GET", f"{table.path}{tables.COUNT}", access=table.access)(count),
+    ]
 
 
-async def listed(
-    request: Call, table: Table, *, more: More = lambda *_: {}, parts: Sequence[str] = ()
-) -> Response[bytes]:
-    """The page of a list. `more` returns further template values: `counts` by tab with `most`, the greatest exact
-    count, and `seen`, the state of a list that refreshes itself. `parts` are elements around the list that are replaced
-    with it.
+async def listed(request: Call, table: Table) -> Response[bytes]:
+    """The page of a list.
 
     A granted account without a company has to register one first.
     """
@@ -82,7 +71,7 @@ async def listed(
             each.key: each.name(tx, visitor.actor, filters) for each in table.references if each.key in wanted.chosen
         }
         choices = {each.key: each.choices(tx, visitor) for each in table.references}
-        return visitor, _Rows(rows, named, choices, more(request, tx, visitor, wanted, rows))
+        return visitor, _Rows(rows, named, choices, table.more(request, tx, visitor, wanted, rows))
 
     # The rows are one statement; the visitor may be read an instant earlier.
     visitor, found = await context_of(request).store.read(work, consistent=False)
@@ -99,7 +88,7 @@ async def listed(
         visitor,
         table.template,
         title=title,
-        fragment=_LIST if views.target_of(request) in (_LIST, *parts) else views.CONTENT,
+        fragment=_LIST if views.target_of(request) in (_LIST, *table.parts) else views.CONTENT,
         listed=_shown(request, visitor, table, wanted, found),
         create=f"{table.path}/new" if create and visitor.may(create) else None,
         create_text=create

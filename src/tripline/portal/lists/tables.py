@@ -91,6 +91,12 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     """It has a search."""
     named: Callable[[Sequence[Any], PlaceNames | None, Language], Sequence[Any]] | None = None
     """Returns the rows with the words for their positions; takes milliseconds for a page."""
+    more: Callable[[Call, ReadTx, Visitor, "ListRequest", Page[Any]], Mapping[str, Any]] = lambda *_: {}
+    """Returns further values for the template: `counts` by tab with `most`, the greatest exact count, and `seen`, the
+    state of a list that refreshes itself.
+    """
+    parts: tuple[str, ...] = ()
+    """Ids of elements around the list that are replaced with it."""
 
     @property
     def order(self) -> str:

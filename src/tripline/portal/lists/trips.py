@@ -21,7 +21,7 @@ from tripline.language.catalogue import Language
 from tripline.portal.frame import addresses, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in
-from tripline.portal.lists import table_pages, tables
+from tripline.portal.lists import tables
 from tripline.portal.lists.columns import Column, Filter, Kind, Words, each_of
 from tripline.portal.lists.references import COMPANY
 from tripline.portal.lists.tables import ListRequest, Reference, Table
@@ -168,6 +168,23 @@ def _mark(name: str, row: TripRow, words: Words) -> str | None:
     return words.say(f"portal.lists.filter.{name}.yes") if is_so else None
 
 
+def _more(request: Call, _tx: ReadTx, visitor: Visitor, wanted: ListRequest, found: Page[TripRow]) -> dict[str, Any]:
+    gone = (FROM, TO, addresses.AFTER, addresses.BEFORE)
+    is_of_one = visitor.role is Authority.DRIVER or any(each.key in wanted.chosen for each in TRIPS.references)
+    vehicle_id = wanted.chosen.get("vehicle")
+    kept = {name: value for name, value in request.query_params.multi_items() if name not in gone}
+    return {
+        "first": wanted.chosen[FROM],
+        "last": wanted.chosen[TO],
+        "kept": kept,
+        "sums": addresses.changed(request, **dict.fromkeys(gone[2:])).replace(TRIPS.path, f"{TRIPS.path}{SUMS}", 1)
+        if is_of_one
+        else None,
+        "days": None if vehicle_id is None else f"/fleet/vehicles/{vehicle_id}/days",
+        "goes_on": not found.rows and found.more_behind,
+    }
+
+
 _STATE: Final = Filter(key="state", values=each_of(State))
 _ELSEWHERE: Final = "portal.record.elsewhere"
 TRIPS: Final = TripTable(
@@ -241,6 +258,7 @@ TRIPS: Final = TripTable(
     named=_named,
     icon="route",
     template="lists/trips.html",
+    more=_more,
 )
 
 
@@ -272,24 +290,3 @@ async def sums(request: Call) -> Response[bytes]:
         most=trip_lists.SUMMED,
         back=addresses.without(request, SUMS),
     )
-
-
-def _more(request: Call, _tx: ReadTx, visitor: Visitor, wanted: ListRequest, found: Page[TripRow]) -> dict[str, Any]:
-    gone = (FROM, TO, addresses.AFTER, addresses.BEFORE)
-    is_of_one = visitor.role is Authority.DRIVER or any(each.key in wanted.chosen for each in TRIPS.references)
-    vehicle_id = wanted.chosen.get("vehicle")
-    kept = {name: value for name, value in request.query_params.multi_items() if name not in gone}
-    return {
-        "first": wanted.chosen[FROM],
-        "last": wanted.chosen[TO],
-        "kept": kept,
-        "sums": addresses.changed(request, **dict.fromkeys(gone[2:])).replace(TRIPS.path, f"{TRIPS.path}{SUMS}", 1)
-        if is_of_one
-        else None,
-        "days": None if vehicle_id is None else f"/fleet/vehicles/{vehicle_id}/days",
-        "goes_on": not found.rows and found.more_behind,
-    }
-
-
-TABLES: Final = (TRIPS,)
-handlers: Final = [*table_pages.handlers(TRIPS, more=_more), sums]

@@ -4,7 +4,7 @@ from typing import Final
 
 from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.vehicles import Status
-from tripline.portal.lists import bulk_vehicles, table_pages
+from tripline.portal.lists import bulk_vehicles
 from tripline.portal.lists.columns import Column, Filter, Kind, Words, each_of
 from tripline.portal.lists.references import COMPANY
 from tripline.portal.lists.tables import Reference, Table
@@ -68,5 +68,3 @@ VEHICLES: Final = Table(
     create=Action.VEHICLE_CREATE,
     icon="truck",
 )
-TABLES: Final = (VEHICLES,)
-handlers: Final = table_pages.handlers(VEHICLES)
