@@ -4,7 +4,7 @@ Not here: the list of accounts (`lists/accounts.py`), people of a company (`reco
 account (`account/account.py`).
 """
 
-from typing import Any, Final
+from typing import Final
 
 from litestar.response import Response
 
@@ -16,9 +16,8 @@ from tripline.http.context import Call, context_of
 from tripline.portal.frame import forms, views
 from tripline.portal.frame.notices import Undo
 from tripline.portal.frame.page import page
-from tripline.portal.frame.visitors import visitor_in, visitor_of
+from tripline.portal.frame.visitors import visitor_and, visitor_of
 from tripline.services.accounts import directory
-from tripline.store.transactions import ReadTx
 
 _LIST: Final = "/admin/accounts"
 _ONE: Final = f"{_LIST}/{{accountId}}"
@@ -65,12 +64,9 @@ async def enable(request: Call) -> Response[bytes]:
 
 async def _shown(request: Call, *, error: Refusal | None = None) -> Response[bytes]:
     user_id = _account_id(request)
-
-    def work(tx: ReadTx) -> Any:
-        visitor = visitor_in(tx, request)
-        return visitor, directory.read(tx, actor=visitor.actor, user_id=user_id)
-
-    visitor, found = await context_of(request).store.read_short(work)
+    visitor, found = await visitor_and(
+        request, lambda tx, visitor: directory.read(tx, actor=visitor.actor, user_id=user_id)
+    )
     return views.show(
         request,
         visitor,

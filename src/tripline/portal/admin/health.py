@@ -17,10 +17,9 @@ from tripline.language.catalogue import Language
 from tripline.language.phrases import Phrase
 from tripline.portal.frame import views, words
 from tripline.portal.frame.page import page
-from tripline.portal.frame.visitors import Visitor, visitor_in
+from tripline.portal.frame.visitors import Visitor, visitor_and
 from tripline.services import doctor
-from tripline.services.doctor import Finding, Report
-from tripline.store.transactions import ReadTx
+from tripline.services.doctor import Finding
 
 _SHORT: Final = {
     ("doctor.push.receiver", "notify"): "doctor.push.receiver.notify",
@@ -44,12 +43,13 @@ class Line(msgspec.Struct, frozen=True):
 async def show(request: Call) -> Response[bytes]:
     """The state of the installation, as seen by the answering process."""
     context = context_of(request)
-
-    def work(tx: ReadTx) -> tuple[Visitor, Report]:
-        visitor = visitor_in(tx, request)
-        return visitor, doctor.examined(tx, actor=visitor.actor, ready=process_of(request).ready(), clock=context.clock)
-
-    visitor, report = await context.store.read(work)
+    visitor, report = await visitor_and(
+        request,
+        lambda tx, visitor: doctor.examined(
+            tx, actor=visitor.actor, ready=process_of(request).ready(), clock=context.clock
+        ),
+        short=False,
+    )
     return views.show(
         request,
         visitor,

@@ -22,7 +22,7 @@ from tripline.portal.frame import forms, newcomers, views
 from tripline.portal.frame.forms import Form
 from tripline.portal.frame.notices import Undo
 from tripline.portal.frame.page import page
-from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
+from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_of
 from tripline.services.fleet import candidates, companies
 from tripline.store.lists import Window
 from tripline.store.transactions import ReadTx, WriteTx
@@ -53,12 +53,9 @@ class CandidatesView(msgspec.Struct, frozen=True, kw_only=True):
 @page("GET", CANDIDATES, access=Action.CANDIDATE_READ)
 async def show(request: Call) -> Response[bytes]:
     """Companies that vehicles may be delegated to."""
-
-    def work(tx: ReadTx) -> tuple[Visitor, CandidatesView | None]:
-        visitor = visitor_in(tx, request)
-        return visitor, None if visitor.actor.company_id is None else _read(tx, visitor)
-
-    visitor, shown = await context_of(request).store.read(work)
+    visitor, shown = await visitor_and(
+        request, lambda tx, visitor: None if visitor.actor.company_id is None else _read(tx, visitor), short=False
+    )
     if shown is None:
         return newcomers.shown(request, visitor, title="portal.delegation.title")
     return _shown(request, visitor, shown)

@@ -21,7 +21,7 @@ from tripline.portal.frame import addresses, digests, forms, views, windows
 from tripline.portal.frame.deletions import GoesChanged
 from tripline.portal.frame.notices import Undo
 from tripline.portal.frame.page import page
-from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
+from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_in, visitor_of
 from tripline.portal.frame.windows import Part
 from tripline.services import notifications
 from tripline.services.fleet import candidates, lists, rights
@@ -87,12 +87,7 @@ class ChainView(msgspec.Struct, frozen=True):
 @page("GET", "/delegation/vehicles/{vehicleId}", access=Action.VEHICLE_DELEGATIONS_READ)
 async def chain(request: Call) -> Response[bytes]:
     """The vehicle's holders, director and driver, and their permitted actions."""
-
-    def work(tx: ReadTx) -> tuple[Visitor, ChainView]:
-        visitor = visitor_in(tx, request)
-        return visitor, _shown(tx, request, visitor.actor)
-
-    visitor, shown = await context_of(request).store.read(work)
+    visitor, shown = await visitor_and(request, lambda tx, visitor: _shown(tx, request, visitor.actor), short=False)
     return _page(request, visitor, shown)
 
 

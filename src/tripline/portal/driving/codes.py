@@ -11,15 +11,13 @@ import segno
 from litestar.response import Response
 
 from tripline.domain.access import Action
-from tripline.domain.vehicles import Vehicle
 from tripline.http import parameters
-from tripline.http.context import Call, context_of, process_of
+from tripline.http.context import Call, process_of
 from tripline.portal.driving.home import PATH
 from tripline.portal.frame import views
 from tripline.portal.frame.page import page
-from tripline.portal.frame.visitors import Visitor, visitor_in
+from tripline.portal.frame.visitors import visitor_and
 from tripline.services.fleet import vehicles as service
-from tripline.store.transactions import ReadTx
 
 _QUIET: Final = 4
 """Modules of white around the code (ISO/IEC 18004)."""
@@ -28,13 +26,9 @@ _QUIET: Final = 4
 @page("GET", "/fleet/vehicles/{vehicleId}/code", access=Action.VEHICLE_ACTIVATE)
 async def show(request: Call) -> Response[bytes]:
     """The code for the vehicle's cab."""
-
-    def work(tx: ReadTx) -> tuple[Visitor, Vehicle]:
-        visitor = visitor_in(tx, request)
-        vehicle_id = parameters.vehicle_id(request)
-        return visitor, service.read(tx, actor=visitor.actor, vehicle_id=vehicle_id)
-
-    visitor, vehicle = await context_of(request).store.read_short(work)
+    visitor, vehicle = await visitor_and(
+        request, lambda tx, visitor: service.read(tx, actor=visitor.actor, vehicle_id=parameters.vehicle_id(request))
+    )
     address = process_of(request).public_url.rstrip("/")
     return views.show(
         request,

@@ -4,7 +4,8 @@ Not here: the credential (`http/authentication.py`), rows in reach (`services/`)
 """
 
 import contextlib
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -20,6 +21,8 @@ from tripline.services.accounts.tokens import TokenUnreadable
 from tripline.store.accounts import visitors as store
 from tripline.store.accounts.visitors import Account, Company
 from tripline.store.transactions import ReadTx
+
+T = TypeVar("T")
 
 SYSTEM: Final = "system"
 """The theme of the visitor's system."""
@@ -98,6 +101,19 @@ async def visitor_of(request: Call) -> Visitor:
     visitor = _looking(request, actor, account)
     permission.require_role(request, actor)
     return visitor
+
+
+async def visitor_and(request: Call, work: Callable[[ReadTx, Visitor], T], *, short: bool = True) -> tuple[Visitor, T]:
+    """The visitor as of `visitor_in`, and what the work reads for that visitor in the same transaction; not `short`: in
+    many rows, off the event loop.
+    """
+
+    def both(tx: ReadTx) -> tuple[Visitor, T]:
+        visitor = visitor_in(tx, request)
+        return visitor, work(tx, visitor)
+
+    store = context_of(request).store
+    return await (store.read_short if short else store.read)(both)
 
 
 def guest_in(tx: ReadTx, request: Call) -> Visitor | None:

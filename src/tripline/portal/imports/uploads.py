@@ -17,13 +17,12 @@ from tripline.http.context import Call, context_of, imports_of
 from tripline.http.operations import Value
 from tripline.portal.frame import forms, newcomers, views
 from tripline.portal.frame.page import page
-from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
+from tripline.portal.frame.visitors import visitor_and, visitor_of
 from tripline.services import notifications, shares
 from tripline.services.imports import draft_arrivals, draft_files, drafts, registration
 from tripline.services.imports import kinds as import_kinds
 from tripline.services.imports.kinds import ImportKind
 from tripline.services.imports.limits import ManyImports
-from tripline.store.transactions import ReadTx
 from tripline.wire import csv_files
 from tripline.wire.csv_files import Encoding
 
@@ -134,12 +133,9 @@ async def _received(request: Call, actor: Actor, form: forms.Form) -> tuple[Draf
 
 async def _start(request: Call, **values: Any) -> Response[bytes]:
     context = context_of(request)
-
-    def work(tx: ReadTx) -> tuple[Visitor, list[Draft]]:
-        visitor = visitor_in(tx, request)
-        return visitor, drafts.listed(tx, actor=visitor.actor, now_ms=context.clock())
-
-    visitor, mine = await context.store.read_short(work)
+    visitor, mine = await visitor_and(
+        request, lambda tx, visitor: drafts.listed(tx, actor=visitor.actor, now_ms=context.clock())
+    )
     if visitor.company is None:
         return newcomers.shown(request, visitor, title="portal.import.title")
     state = views.state_of([(each.id, each.state, each.rows, each.bad) for each in mine])

@@ -3,23 +3,21 @@
 Not here: one company (`records/companies.py`).
 """
 
-from collections.abc import Sequence
 from typing import Final
 
 from litestar.response import Response
 
 from tripline.domain.access import Action
-from tripline.http.context import Call, context_of
+from tripline.http.context import Call
 from tripline.portal.frame import addresses, views
 from tripline.portal.frame.page import page
-from tripline.portal.frame.visitors import Visitor, visitor_in
+from tripline.portal.frame.visitors import visitor_and
 from tripline.portal.lists import tables
 from tripline.portal.lists.columns import Column, Filter, Kind
 from tripline.portal.lists.tables import Table
 from tripline.portal.records.companies import kind_of_new
 from tripline.services.fleet import lists
-from tripline.store.listing.companies import Filters, ListedCompany
-from tripline.store.transactions import ReadTx
+from tripline.store.listing.companies import Filters
 
 _PATH: Final = "/fleet/companies"
 
@@ -28,12 +26,9 @@ _PATH: Final = "/fleet/companies"
 async def sizes(request: Call) -> Response[bytes]:
     """Counts of vehicles, sensors and people for each company of a page."""
     wanted = tables.asked(request, COMPANIES)
-
-    def work(tx: ReadTx) -> tuple[Visitor, Sequence[ListedCompany]]:
-        visitor = visitor_in(tx, request)
-        return visitor, COMPANIES.page(tx, visitor.actor, wanted, wanted.page_request()).rows
-
-    visitor, rows = await context_of(request).store.read(work)
+    visitor, rows = await visitor_and(
+        request, lambda tx, visitor: COMPANIES.page(tx, visitor.actor, wanted, wanted.page_request()).rows, short=False
+    )
     return views.show(
         request,
         visitor,

@@ -25,7 +25,7 @@ from tripline.http.context import Call, context_of
 from tripline.language.catalogue import Language
 from tripline.portal.frame import forms, views
 from tripline.portal.frame.page import page
-from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
+from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_in, visitor_of
 from tripline.portal.lists import tables
 from tripline.portal.lists.columns import Column, Words
 from tripline.portal.lists.nouns import TABLES
@@ -121,12 +121,7 @@ async def ask_again(request: Call) -> Response[bytes]:
 @page("GET", "/exports", access=Gate.ACCOUNT)
 async def own(request: Call) -> Response[bytes]:
     """The visitor's finished and pending exports."""
-
-    def work(tx: ReadTx) -> tuple[Visitor, Sequence[Export]]:
-        visitor = visitor_in(tx, request)
-        return visitor, service.own(tx, actor=visitor.actor)
-
-    visitor, found = await context_of(request).store.read_short(work)
+    visitor, found = await visitor_and(request, lambda tx, visitor: service.own(tx, actor=visitor.actor))
     state = views.state_of([(each.id, each.state, each.done) for each in found])
     if views.is_shown(request, state):
         return views.unchanged()

@@ -5,13 +5,11 @@ from typing import Final
 from litestar.response import Response
 
 from tripline.domain.access import Gate
-from tripline.http.context import Call, context_of
+from tripline.http.context import Call
 from tripline.portal.frame import views
 from tripline.portal.frame.page import page
-from tripline.portal.frame.visitors import Visitor, visitor_in
+from tripline.portal.frame.visitors import visitor_and
 from tripline.services.fleet import search as service
-from tripline.services.fleet.search import SearchResults
-from tripline.store.transactions import ReadTx
 
 _FOUND: Final = "found"
 """The block replaced while the visitor types, and its element on the search page."""
@@ -23,12 +21,9 @@ _PLACES: Final = (_FOUND, "quick-found")
 async def search(request: Call) -> Response[bytes]:
     """Records within the visitor's reach that begin with the text, or whose number ends with it."""
     text = request.query_params.get("q", "").strip()[:255]
-
-    def work(tx: ReadTx) -> tuple[Visitor, SearchResults]:
-        visitor = visitor_in(tx, request)
-        return visitor, service.find(tx, actor=visitor.actor, text=text)
-
-    visitor, found = await context_of(request).store.read(work)
+    visitor, found = await visitor_and(
+        request, lambda tx, visitor: service.find(tx, actor=visitor.actor, text=text), short=False
+    )
     target = views.target_of(request)
     return views.show(
         request,

@@ -17,7 +17,7 @@ from tripline.domain.access import Action, Authority
 from tripline.http.context import Call, context_of, maps_of
 from tripline.portal.frame import addresses, navigation, newcomers, views
 from tripline.portal.frame.page import page
-from tripline.portal.frame.visitors import Visitor, visitor_in
+from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_in
 from tripline.portal.lists import tables
 from tripline.portal.lists.columns import Around, Column, Filter, Kind, Words
 from tripline.portal.lists.tables import Bulk, ListRequest, Table
@@ -104,12 +104,9 @@ async def listed(request: Call, table: Table) -> Response[bytes]:
 async def counted(request: Call, table: Table) -> Response[bytes]:
     """Number of rows that match the query, in words."""
     wanted = tables.asked(request, table)
-
-    def work(tx: ReadTx) -> tuple[Visitor, int]:
-        visitor = visitor_in(tx, request)
-        return visitor, table.count(tx, visitor.actor, wanted)
-
-    visitor, number = await context_of(request).store.read(work)
+    visitor, number = await visitor_and(
+        request, lambda tx, visitor: table.count(tx, visitor.actor, wanted), short=False
+    )
     return views.show(
         request,
         visitor,

@@ -22,11 +22,11 @@ from tripline.portal.frame.digests import Clash
 from tripline.portal.frame.forms import Form
 from tripline.portal.frame.page import page
 from tripline.portal.frame.record_forms import FormValues
-from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
+from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_of
 from tripline.portal.pushes.pushes import KNOWN, OTHERS, own_of
 from tripline.services import notifications
 from tripline.services.fleet import companies as company_service
-from tripline.store.transactions import ReadTx, WriteTx
+from tripline.store.transactions import WriteTx
 
 _WANTED: Final = "notifyMsgType"
 _BETWEEN: Final = ","
@@ -43,12 +43,10 @@ _LABELS: Final = {
 @page("GET", "/pushes/addresses", access=Action.PUSH_MANAGE)
 async def addresses_form(request: Call) -> Response[bytes]:
     """Change the addresses and the wanted messages."""
-
-    def work(tx: ReadTx) -> tuple[Visitor, Company]:
-        visitor = visitor_in(tx, request)
-        return visitor, company_service.find_to_change(tx, actor=visitor.actor, company_id=own_of(visitor.actor))
-
-    visitor, company = await context_of(request).store.read_short(work)
+    visitor, company = await visitor_and(
+        request,
+        lambda tx, visitor: company_service.find_to_change(tx, actor=visitor.actor, company_id=own_of(visitor.actor)),
+    )
     return _form(request, visitor, record_forms.shown(_texts(company)))
 
 

@@ -25,7 +25,7 @@ from tripline.portal.frame import deletions, digests, forms, views, windows
 from tripline.portal.frame.deletions import GoesChanged
 from tripline.portal.frame.notices import Undo
 from tripline.portal.frame.page import page
-from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
+from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_in, visitor_of
 from tripline.services import notifications
 from tripline.services.fleet import goes_with, vehicles
 from tripline.services.fleet import sensors as service
@@ -165,12 +165,7 @@ async def progress(request: Call) -> Response[bytes]:
 @page("GET", "/fleet/sensors/{sensorId}/unmount", access=Action.SENSOR_MOUNT)
 async def ask_to_unmount(request: Call) -> Response[bytes]:
     """Ask before the sensor is unmounted, and show the effects."""
-
-    def work(tx: ReadTx) -> tuple[Visitor, Leaving]:
-        visitor = visitor_in(tx, request)
-        return visitor, _leaving(tx, request, visitor)
-
-    visitor, leaving = await context_of(request).store.read_short(work)
+    visitor, leaving = await visitor_and(request, lambda tx, visitor: _leaving(tx, request, visitor))
     return _unmount_form(request, visitor, leaving)
 
 

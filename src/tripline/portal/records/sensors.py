@@ -21,7 +21,7 @@ from tripline.portal.frame import deletions, forms, record_forms, views, words
 from tripline.portal.frame.deletions import Doomed
 from tripline.portal.frame.page import page
 from tripline.portal.frame.record_forms import FormValues
-from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
+from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_in, visitor_of
 from tripline.portal.records import histories
 from tripline.portal.records.histories import Lines
 from tripline.services import notifications
@@ -129,12 +129,10 @@ async def detail(request: Call) -> Response[bytes]:
 @page("GET", "/fleet/sensors/{sensorId}/token", access=Action.SENSOR_CREDENTIAL_READ)
 async def token(request: Call) -> Response[bytes]:
     """The access token of a sensor, on request, for roles that may read it."""
-
-    def work(tx: ReadTx) -> tuple[Visitor, Sensor]:
-        visitor = visitor_in(tx, request)
-        return visitor, service.read_with_token(tx, actor=visitor.actor, sensor_id=parameters.sensor_id(request))
-
-    visitor, sensor = await context_of(request).store.read_short(work)
+    visitor, sensor = await visitor_and(
+        request,
+        lambda tx, visitor: service.read_with_token(tx, actor=visitor.actor, sensor_id=parameters.sensor_id(request)),
+    )
     return views.show(
         request, visitor, "sensors/token.html", title="portal.sensors.token", sensor=sensor, up=_path(sensor.id)
     )
@@ -223,12 +221,9 @@ def _published(sensor: Sensor) -> dict[str, Any]:
 async def _renewed(request: Call) -> Response[bytes]:
     """The current connection state, for a page that refreshes it."""
     sensor_id = parameters.sensor_id(request)
-
-    def work(tx: ReadTx) -> tuple[Visitor, Latest]:
-        visitor = visitor_in(tx, request)
-        return visitor, latest_values.read(tx, actor=visitor.actor, sensor_id=sensor_id)
-
-    visitor, latest = await context_of(request).store.read_short(work)
+    visitor, latest = await visitor_and(
+        request, lambda tx, visitor: latest_values.read(tx, actor=visitor.actor, sensor_id=sensor_id)
+    )
     connection = _connection(request, visitor, sensor_id, latest)
     if views.is_shown(request, connection.state):
         return views.unchanged()

@@ -24,7 +24,7 @@ from tripline.http.context import Call, context_of, scores_of
 from tripline.portal.frame import addresses, forms, views, words
 from tripline.portal.frame.notices import Undo
 from tripline.portal.frame.page import page
-from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
+from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_of
 from tripline.services import notifications
 from tripline.services.fleet import assignments
 from tripline.services.fleet.assignments import Choosing
@@ -146,12 +146,9 @@ async def _choose(request: Call, chosen_id: UserId | None, *, error: Refusal | N
     back = query.get(addresses.BEFORE)
     place = addresses.place(back or query.get(addresses.AFTER))
     page_request = PageRequest(limit=SHOWN, by="name", place=place, back=bool(back))
-
-    def work(tx: ReadTx) -> tuple[Visitor, Shown]:
-        visitor = visitor_in(tx, request)
-        return visitor, _shown(tx, visitor, trip_id, role, search, page_request, chosen_id)
-
-    visitor, shown = await context_of(request).store.read(work)
+    visitor, shown = await visitor_and(
+        request, lambda tx, visitor: _shown(tx, visitor, trip_id, role, search, page_request, chosen_id), short=False
+    )
     people = shown.choosing.people
     path = _path(trip_id)
     kept = [(_ROLE, role.value), *([(_DISPUTE, dispute_id)] if dispute_id else [])]

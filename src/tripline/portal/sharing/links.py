@@ -20,7 +20,7 @@ from tripline.http import changes, cookies, parameters
 from tripline.http.context import Call, context_of
 from tripline.portal.frame import forms, views
 from tripline.portal.frame.page import page
-from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
+from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_in, visitor_of
 from tripline.services import share_links as service
 from tripline.services.fleet import vehicles
 from tripline.services.scores.reads import TooLong
@@ -50,12 +50,9 @@ Reading: TypeAlias = Callable[[ReadTx, Call, Visitor], Subject]
 @page("GET", PATH, access=Action.VEHICLE_SHARE)
 async def show(request: Call) -> Response[bytes]:
     """The company's links that work, on vehicles that the visitor may share."""
-
-    def work(tx: ReadTx) -> tuple[Visitor, Any]:
-        visitor = visitor_in(tx, request)
-        return visitor, service.of_company(tx, actor=visitor.actor, now_ms=context_of(request).clock())
-
-    visitor, links = await context_of(request).store.read_short(work)
+    visitor, links = await visitor_and(
+        request, lambda tx, visitor: service.of_company(tx, actor=visitor.actor, now_ms=context_of(request).clock())
+    )
     return views.show(request, visitor, "sharing/links.html", title="portal.shares.title", links=links)
 
 
