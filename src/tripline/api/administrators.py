@@ -11,7 +11,7 @@ from tripline.domain.access import Action, Actor
 from tripline.domain.ids import UserId
 from tripline.http import answers, changes, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of
-from tripline.http.operations import PageOf, operation
+from tripline.http.operations import operation
 from tripline.services import notifications
 from tripline.services.fleet import administrators as service
 from tripline.store.transactions import ReadTx, WriteTx
@@ -105,8 +105,7 @@ async def delete(request: Call) -> ASGIApp:
     "GET",
     "/api/tre/v1/company/{companyId}/admins",
     access=Action.COMPANY_ADMIN_MANAGE,
-    answer=PageOf(record=rest_people.UserRecord, timed=False),
-    query=pages.TEXT_PAGE,
+    answer=pages.named(rest_people.UserRecord),
 )
 async def list_administrators(request: Call) -> ASGIApp:
     """The company's administrators, by name."""

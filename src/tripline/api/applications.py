@@ -13,7 +13,7 @@ from tripline.domain import applications, fields, people
 from tripline.domain.access import Action, Actor, Gate
 from tripline.http import answers, changes, languages, pages, parameters, peers, permission, reads
 from tripline.http.context import Call, accounts_of, context_of
-from tripline.http.operations import PageOf, Value, operation
+from tripline.http.operations import Value, operation
 from tripline.services.accounts import applications as service
 from tripline.services.accounts.hash_turns import TooManyLogins
 from tripline.services.accounts.limits import TooManyForms
@@ -61,8 +61,8 @@ async def submit(request: Call) -> ASGIApp:
     "GET",
     "/api/tre/v1/applications",
     access=Action.APPLICATION_REVIEW,
-    answer=PageOf(record=rest_accounts.ApplicationRecord, timed=True),
-    query=(*pages.TIME_PAGE, _STATE),
+    answer=pages.timed(rest_accounts.ApplicationRecord),
+    query=(_STATE,),
 )
 async def list_all(request: Call) -> ASGIApp:
     """Applications by the time they were sent in."""

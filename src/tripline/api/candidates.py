@@ -9,7 +9,7 @@ from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId
 from tripline.http import answers, changes, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of
-from tripline.http.operations import PageOf, Value, operation
+from tripline.http.operations import Value, operation
 from tripline.services.fleet import candidates as service
 from tripline.store.transactions import ReadTx, WriteTx
 from tripline.wire.rest import bodies as rest_bodies
@@ -76,8 +76,8 @@ async def remove(request: Call) -> ASGIApp:
     "GET",
     "/api/tre/v1/company/{companyId}/relation/companies",
     access=Action.CANDIDATE_READ,
-    answer=PageOf(record=rest_delegations.RelationRecord, timed=False),
-    query=(*pages.TEXT_PAGE, DELEGATED),
+    answer=pages.named(rest_delegations.RelationRecord),
+    query=(DELEGATED,),
 )
 async def list_companies(request: Call) -> ASGIApp:
     """The company's candidates, or its delegated companies, by name."""

@@ -16,7 +16,7 @@ from tripline.domain.ids import CompanyId
 from tripline.domain.refusals import NotFound
 from tripline.http import answers, authentication, changes, pages, parameters, peers, permission, reads
 from tripline.http.context import Call, accounts_of, context_of, fleet_of
-from tripline.http.operations import PageOf, Value, operation
+from tripline.http.operations import Value, operation
 from tripline.services import notifications
 from tripline.services.barrier import PIPELINES
 from tripline.services.fleet import companies as service
@@ -173,8 +173,8 @@ async def delete(request: Call) -> ASGIApp:
     "GET",
     "/api/tre/v1/companies",
     access=Action.COMPANY_LIST,
-    answer=PageOf(record=rest_companies.CompanyRecord, timed=False),
-    query=(*pages.TEXT_PAGE, SERVICE_TYPE),
+    answer=pages.named(rest_companies.CompanyRecord),
+    query=(SERVICE_TYPE,),
 )
 async def list_companies(request: Call) -> ASGIApp:
     """The companies within the caller's reach, by name: an operator's its own and its partners, a partner's its own."""
@@ -206,8 +206,7 @@ async def count_partners(request: Call) -> ASGIApp:
     "GET",
     "/api/tre/v1/company/{companyId}/vehicles",
     access=Action.VEHICLE_READ,
-    answer=PageOf(record=rest_vehicles.VehicleRecord, timed=False),
-    query=pages.TEXT_PAGE,
+    answer=pages.named(rest_vehicles.VehicleRecord),
 )
 async def list_vehicles(request: Call) -> ASGIApp:
     """The vehicles that the company owns, by number."""

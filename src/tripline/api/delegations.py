@@ -13,7 +13,7 @@ from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId, VehicleId
 from tripline.http import answers, changes, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of
-from tripline.http.operations import PageOf, operation
+from tripline.http.operations import operation
 from tripline.services import notifications
 from tripline.services.fleet import candidates, companies
 from tripline.services.fleet import delegations as service
@@ -68,8 +68,7 @@ async def take_back(request: Call) -> ASGIApp:
     "GET",
     "/api/tre/v1/company/{companyId}/vehicles/delegated",
     access=Action.VEHICLE_READ,
-    answer=PageOf(record=rest_vehicles.VehicleRecord, timed=False),
-    query=pages.TEXT_PAGE,
+    answer=pages.named(rest_vehicles.VehicleRecord),
 )
 async def list_received(request: Call) -> ASGIApp:
     """The vehicles that were delegated to the company, by number."""
@@ -80,8 +79,7 @@ async def list_received(request: Call) -> ASGIApp:
     "GET",
     "/api/tre/v1/company/{companyId}/vehicles/delegating",
     access=Action.VEHICLE_READ,
-    answer=PageOf(record=rest_vehicles.VehicleRecord, timed=False),
-    query=pages.TEXT_PAGE,
+    answer=pages.named(rest_vehicles.VehicleRecord),
 )
 async def list_delegating(request: Call) -> ASGIApp:
     """The vehicles that the company delegated, by number; a partner's are all delegated to its operator."""
@@ -92,8 +90,7 @@ async def list_delegating(request: Call) -> ASGIApp:
     "GET",
     "/api/tre/v1/vehicle/{vehicleId}/companies",
     access=Action.VEHICLE_DELEGATIONS_READ,
-    answer=PageOf(record=rest_delegations.DelegationRecord, timed=False),
-    query=pages.TEXT_PAGE,
+    answer=pages.named(rest_delegations.DelegationRecord),
 )
 async def list_companies(request: Call) -> ASGIApp:
     """The companies that the vehicle is delegated to, by name."""

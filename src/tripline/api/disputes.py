@@ -11,7 +11,7 @@ from tripline.domain.ids import TripId, UserId
 from tripline.domain.refusals import BadParameter
 from tripline.http import answers, languages, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of, scores_of
-from tripline.http.operations import PageOf, Value, operation
+from tripline.http.operations import Value, operation
 from tripline.services import notifications
 from tripline.services.scores import disputes as service
 from tripline.services.scores.reads import NoScoreYet
@@ -86,8 +86,8 @@ async def read_dispute(request: Call) -> ASGIApp:
     "GET",
     "/api/tre/v1_3/company/{companyId}/dispute",
     access=Action.DISPUTE_LIST,
-    answer=PageOf(record=Dispute, timed=True),
-    query=(*pages.TIME_PAGE, _STATE),
+    answer=pages.timed(Dispute),
+    query=(_STATE,),
 )
 async def list_disputes(request: Call) -> ASGIApp:
     """The disputes of the company's trips; for directors, of the vehicles that they manage."""

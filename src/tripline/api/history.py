@@ -5,7 +5,7 @@ from litestar.types import ASGIApp
 from tripline.domain.access import Action, Actor, Thing
 from tripline.http import pages, parameters, reads
 from tripline.http.context import Call
-from tripline.http.operations import PageOf, operation
+from tripline.http.operations import operation
 from tripline.services.fleet import history as service
 from tripline.store.transactions import ReadTx
 from tripline.wire.rest import history as rest_history
@@ -16,8 +16,7 @@ from tripline.wire.rest.base import Page
     "GET",
     "/api/tre/v1/vehicle/{vehicleId}/history",
     access=Action.VEHICLE_HISTORY_READ,
-    answer=PageOf(record=rest_history.HistoryRecord, timed=True),
-    query=pages.TIME_PAGE,
+    answer=pages.timed(rest_history.HistoryRecord),
 )
 async def of_vehicle(request: Call) -> ASGIApp:
     """Who changed the vehicle, its sensors, director, driver, delegations and rights, newest first by default;
@@ -30,8 +29,7 @@ async def of_vehicle(request: Call) -> ASGIApp:
     "GET",
     "/api/tre/v1/sensor/{sensorId}/history",
     access=Action.SENSOR_HISTORY_READ,
-    answer=PageOf(record=rest_history.HistoryRecord, timed=True),
-    query=pages.TIME_PAGE,
+    answer=pages.timed(rest_history.HistoryRecord),
 )
 async def of_sensor(request: Call) -> ASGIApp:
     """Changes and mountings of the sensor with their authors, newest first by default; of a deleted sensor too.
@@ -45,8 +43,7 @@ async def of_sensor(request: Call) -> ASGIApp:
     "GET",
     "/api/tre/v1/user/{userId}/history",
     access=Action.USER_HISTORY_READ,
-    answer=PageOf(record=rest_history.HistoryRecord, timed=True),
-    query=pages.TIME_PAGE,
+    answer=pages.timed(rest_history.HistoryRecord),
 )
 async def of_user(request: Call) -> ASGIApp:
     """Changes of the director, driver or administrator and of the person's rights, newest first by default.
@@ -60,8 +57,7 @@ async def of_user(request: Call) -> ASGIApp:
     "GET",
     "/api/tre/v1/company/{companyId}/history",
     access=Action.COMPANY_HISTORY_READ,
-    answer=PageOf(record=rest_history.HistoryRecord, timed=True),
-    query=pages.TIME_PAGE,
+    answer=pages.timed(rest_history.HistoryRecord),
 )
 async def of_company(request: Call) -> ASGIApp:
     """Changes of the company's record and candidates, and imports, with their authors, newest first by default.

@@ -9,7 +9,7 @@ from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId, SensorId
 from tripline.http import answers, changes, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of
-from tripline.http.operations import PageOf, operation
+from tripline.http.operations import operation
 from tripline.services import notifications
 from tripline.services.push import resender, secrets, service
 from tripline.store.push.parked import Which
@@ -43,8 +43,7 @@ async def count(request: Call) -> ASGIApp:
     "GET",
     "/api/tre/v1/company/{companyId}/push/parked",
     access=Action.PUSH_MANAGE,
-    answer=PageOf(record=rest_pushes.ParkedPush, timed=True),
-    query=pages.TIME_PAGE,
+    answer=pages.timed(rest_pushes.ParkedPush),
 )
 async def list_parked(request: Call) -> ASGIApp:
     """Messages to the company's server that were given up, by the time they were last put in line."""

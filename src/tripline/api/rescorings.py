@@ -9,7 +9,7 @@ from tripline.domain.refusals import BadParameter
 from tripline.domain.rescorings import Ended, RescoringRequest, UnderWay
 from tripline.http import answers, changes, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of
-from tripline.http.operations import PageOf, operation
+from tripline.http.operations import operation
 from tripline.services import notifications
 from tripline.services.scores import rescorings
 from tripline.store.transactions import ReadTx, WriteTx
@@ -58,8 +58,7 @@ async def begin_rescoring(request: Call) -> ASGIApp:
     "GET",
     "/api/tre/v1_3/company/{companyId}/scoring/rescoring",
     access=Action.POLICY_CHOOSE,
-    answer=PageOf(record=Rescoring, timed=True),
-    query=pages.TIME_PAGE,
+    answer=pages.timed(Rescoring),
 )
 async def list_rescorings(request: Call) -> ASGIApp:
     """The company's rescorings: their authors, progress and changes."""

@@ -15,7 +15,7 @@ from tripline.domain.ids import CompanyId, UserId, VehicleId
 from tripline.domain.refusals import BadParameter
 from tripline.http import answers, changes, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of
-from tripline.http.operations import PageOf, Value, operation
+from tripline.http.operations import Value, operation
 from tripline.services import notifications
 from tripline.services.fleet import rights as service
 from tripline.store.transactions import ReadTx, WriteTx
@@ -114,8 +114,7 @@ async def take_back_driver(request: Call) -> ASGIApp:
     "GET",
     "/api/tre/v1/director/{directorId}/relation/vehicles",
     access=Action.RIGHT_READ,
-    answer=PageOf(record=rest_delegations.RightRecord, timed=False),
-    query=pages.TEXT_PAGE,
+    answer=pages.named(rest_delegations.RightRecord),
 )
 async def list_director(request: Call) -> ASGIApp:
     """The director's rights as DELEGATED_DIRECTOR, by vehicle number."""
@@ -126,8 +125,7 @@ async def list_director(request: Call) -> ASGIApp:
     "GET",
     "/api/tre/v1/driver/{driverId}/relation/vehicles",
     access=Action.RIGHT_READ,
-    answer=PageOf(record=rest_delegations.RightRecord, timed=False),
-    query=pages.TEXT_PAGE,
+    answer=pages.named(rest_delegations.RightRecord),
 )
 async def list_driver(request: Call) -> ASGIApp:
     """The rights to drive that the person has, by vehicle number."""

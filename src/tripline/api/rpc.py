@@ -11,7 +11,7 @@ from tripline.domain.ids import RequestId, SensorId
 from tripline.domain.rpc import StoredCall
 from tripline.http import answers, authentication, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of, rpc_of
-from tripline.http.operations import PageOf, operation
+from tripline.http.operations import operation
 from tripline.services.rpc import records, requests
 from tripline.store.transactions import ReadTx
 from tripline.wire import rpc as wire
@@ -62,8 +62,7 @@ async def call(request: Call) -> ASGIApp:
     "GET",
     "/api/tre/v1/sensor/{sensorId}/rpcs",
     access=Action.RPC_READ,
-    answer=PageOf(record=rest_rpc.CallRecord, timed=True),
-    query=pages.TIME_PAGE,
+    answer=pages.timed(rest_rpc.CallRecord),
 )
 async def list_calls(request: Call) -> ASGIApp:
     """Calls to the sensor's device and their answers, newest first by default.

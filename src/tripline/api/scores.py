@@ -14,7 +14,7 @@ from tripline.domain import access
 from tripline.domain.access import Action, Actor, Scope
 from tripline.http import answers, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of
-from tripline.http.operations import PageOf, operation
+from tripline.http.operations import operation
 from tripline.later import Later
 from tripline.services.scores import reads as service
 from tripline.store.accounts.accounts import Known
@@ -75,8 +75,8 @@ _OWNERS: Final[dict[Owner, tuple[str, _Find[None]]]] = {
     "GET",
     "/api/tre/v1_3/vehicle/{vehicleId}/analytics/drivingScore",
     access=Action.DRIVING_READ,
-    answer=PageOf(record=DrivingScore, timed=True),
-    query=(*pages.TIME_PAGE, pages.BY),
+    answer=pages.timed(DrivingScore),
+    query=(pages.BY,),
 )
 async def vehicle_scores(request: Call) -> ASGIApp:
     """Page of the vehicle's scores."""
@@ -87,8 +87,8 @@ async def vehicle_scores(request: Call) -> ASGIApp:
     "GET",
     "/api/tre/v1_2/driver/{driverId}/analytics/drivingScore",
     access=Action.DRIVING_READ,
-    answer=PageOf(record=DrivingScore, timed=True),
-    query=(*pages.TIME_PAGE, pages.BY),
+    answer=pages.timed(DrivingScore),
+    query=(pages.BY,),
 )
 async def driver_scores(request: Call) -> ASGIApp:
     """Page of the scores of trips that the person drove."""
@@ -99,8 +99,8 @@ async def driver_scores(request: Call) -> ASGIApp:
     "GET",
     "/api/tre/v1_3/vehicle/{vehicleId}/analytics/gpsEvent",
     access=Action.DRIVING_READ,
-    answer=PageOf(record=GpsEvent, timed=True),
-    query=(*pages.TIME_PAGE, pages.BY),
+    answer=pages.timed(GpsEvent),
+    query=(pages.BY,),
 )
 async def vehicle_events(request: Call) -> ASGIApp:
     """Page of the vehicle's GPS events."""
@@ -111,8 +111,8 @@ async def vehicle_events(request: Call) -> ASGIApp:
     "GET",
     "/api/tre/v1_2/driver/{driverId}/analytics/gpsEvent",
     access=Action.DRIVING_READ,
-    answer=PageOf(record=GpsEvent, timed=True),
-    query=(*pages.TIME_PAGE, pages.BY),
+    answer=pages.timed(GpsEvent),
+    query=(pages.BY,),
 )
 async def driver_events(request: Call) -> ASGIApp:
     """Page of the GPS events of trips that the person drove."""

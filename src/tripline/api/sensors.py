@@ -15,7 +15,7 @@ from tripline.domain.refusals import BadParameter
 from tripline.domain.sensors import Sensor
 from tripline.http import answers, changes, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of, fleet_of
-from tripline.http.operations import PageOf, Value, operation
+from tripline.http.operations import Value, operation
 from tripline.services import notifications
 from tripline.services.barrier import GATEWAYS
 from tripline.services.fleet import companies, latest_values, removal
@@ -189,8 +189,8 @@ async def read_latest(request: Call) -> ASGIApp:
     "GET",
     "/api/tre/v1/sensors",
     access=Action.SENSOR_READ,
-    answer=PageOf(record=rest_sensors.SensorRecord, timed=False),
-    query=(*pages.TEXT_PAGE, pages.OF_COMPANY, _MOUNTED, _CONNECTED),
+    answer=pages.named(rest_sensors.SensorRecord),
+    query=(pages.OF_COMPANY, _MOUNTED, _CONNECTED),
 )
 async def list_sensors(request: Call) -> ASGIApp:
     """The sensors of a company (the caller's when none is named), by serial number."""

@@ -11,7 +11,7 @@ from tripline.domain.access import Actor, Gate
 from tripline.domain.refusals import NotFound
 from tripline.http import answers, authentication, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of
-from tripline.http.operations import PageOf, Value, operation
+from tripline.http.operations import Value, operation
 from tripline.services.accounts import sessions as service
 from tripline.store.transactions import ReadTx
 from tripline.wire.rest import sessions as rest_sessions
@@ -34,8 +34,7 @@ async def log_out(request: Call) -> ASGIApp:
     "GET",
     "/api/tre/v1/sessions",
     access=Gate.ACCOUNT,
-    answer=PageOf(record=rest_sessions.SessionRecord, timed=True),
-    query=pages.TIME_PAGE,
+    answer=pages.timed(rest_sessions.SessionRecord),
 )
 async def list_own(request: Call) -> ASGIApp:
     """The caller's own sessions, by when they were opened."""

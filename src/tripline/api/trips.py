@@ -10,7 +10,7 @@ from tripline.domain.ids import VehicleId
 from tripline.domain.stored_trips import JudgedTrip, StoredEvent, StoredMicrotrip, StoredTrip
 from tripline.http import answers, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of
-from tripline.http.operations import PageOf, operation
+from tripline.http.operations import operation
 from tripline.services.fleet import trips
 from tripline.store.devices import events as device_events
 from tripline.store.lists import Span
@@ -28,8 +28,7 @@ S = TypeVar("S", StoredTrip, StoredEvent)
     "GET",
     "/api/tre/v1/vehicle/{vehicleId}/trips",
     access=Action.DRIVING_READ,
-    answer=PageOf(record=rest_trips.TripRecord, timed=True),
-    query=pages.TIME_PAGE,
+    answer=pages.timed(rest_trips.TripRecord),
 )
 async def list_trips(request: Call) -> ASGIApp:
     """The vehicle's trips, newest first by default."""
@@ -71,8 +70,7 @@ async def read_latest_microtrip(request: Call) -> ASGIApp:
     "GET",
     "/api/tre/v1/vehicle/{vehicleId}/events",
     access=Action.DRIVING_READ,
-    answer=PageOf(record=rest_events.DeviceEventRecord, timed=True),
-    query=pages.TIME_PAGE,
+    answer=pages.timed(rest_events.DeviceEventRecord),
 )
 async def list_events(request: Call) -> ASGIApp:
     """Single reports of the vehicle's devices: faults, shocks, warnings; newest first by default."""
@@ -98,8 +96,7 @@ async def read(request: Call) -> ASGIApp:
     "GET",
     "/api/tre/v1/trip/{tripId}/microtrips",
     access=Action.DRIVING_READ,
-    answer=PageOf(record=rest_trips.MicrotripRecord, timed=True),
-    query=pages.TIME_PAGE,
+    answer=pages.timed(rest_trips.MicrotripRecord),
 )
 async def list_microtrips(request: Call) -> ASGIApp:
     """The trip's microtrips, newest first by default."""

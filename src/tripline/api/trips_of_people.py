@@ -12,7 +12,7 @@ from tripline.domain.refusals import NotFound
 from tripline.domain.stored_trips import StoredTrip
 from tripline.http import answers, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of
-from tripline.http.operations import PageOf, operation
+from tripline.http.operations import operation
 from tripline.services.fleet import people
 from tripline.store.lists import Span
 from tripline.store.transactions import ReadTx
@@ -25,8 +25,7 @@ from tripline.wire.rest.base import Page
     "GET",
     "/api/tre/v1/director/{directorId}/trips",
     access=Action.DRIVING_READ,
-    answer=PageOf(record=rest_trips.TripRecord, timed=True),
-    query=pages.TIME_PAGE,
+    answer=pages.timed(rest_trips.TripRecord),
 )
 async def list_of_director(request: Call) -> ASGIApp:
     """The trips that the director drove, newest first by default."""
@@ -37,8 +36,7 @@ async def list_of_director(request: Call) -> ASGIApp:
     "GET",
     "/api/tre/v1/driver/{driverId}/trips",
     access=Action.DRIVING_READ,
-    answer=PageOf(record=rest_trips.TripRecord, timed=True),
-    query=pages.TIME_PAGE,
+    answer=pages.timed(rest_trips.TripRecord),
 )
 async def list_of_driver(request: Call) -> ASGIApp:
     """The trips that the driver, or a director, drove, newest first by default."""

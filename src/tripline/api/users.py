@@ -15,7 +15,7 @@ from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.refusals import BadParameter, NotFound
 from tripline.http import answers, changes, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of
-from tripline.http.operations import PageOf, Value, operation
+from tripline.http.operations import Value, operation
 from tripline.services import notifications
 from tripline.services.fleet import people as service
 from tripline.services.fleet import vehicles
@@ -192,8 +192,8 @@ def _user_id(request: Call, role: Authority) -> UserId:
     "GET",
     "/api/tre/v1/directors",
     access=Action.PERSON_LIST,
-    answer=PageOf(record=rest_people.UserRecord, timed=False),
-    query=(*pages.TEXT_PAGE, pages.OF_COMPANY),
+    answer=pages.named(rest_people.UserRecord),
+    query=(pages.OF_COMPANY,),
 )
 async def list_directors(request: Call) -> ASGIApp:
     """The directors of a company (the caller's when none is named), by name."""
@@ -204,8 +204,8 @@ async def list_directors(request: Call) -> ASGIApp:
     "GET",
     "/api/tre/v1/drivers",
     access=Action.PERSON_LIST,
-    answer=PageOf(record=rest_people.UserRecord, timed=False),
-    query=(*pages.TEXT_PAGE, pages.OF_COMPANY),
+    answer=pages.named(rest_people.UserRecord),
+    query=(pages.OF_COMPANY,),
 )
 async def list_drivers(request: Call) -> ASGIApp:
     """The drivers of a company (the caller's when none is named), by name; its directors are not among them."""
@@ -228,8 +228,7 @@ async def count_drivers(request: Call) -> ASGIApp:
     "GET",
     "/api/tre/v1/director/{directorId}/vehicles",
     access=Action.VEHICLE_READ,
-    answer=PageOf(record=rest_vehicles.VehicleRecord, timed=False),
-    query=pages.TEXT_PAGE,
+    answer=pages.named(rest_vehicles.VehicleRecord),
 )
 async def list_managed(request: Call) -> ASGIApp:
     """The vehicles that the person manages as director, limited to the caller's view, by number."""

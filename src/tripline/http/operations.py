@@ -40,10 +40,13 @@ class Value(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PageOf(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer that is a page of records of this struct; `timed` pages go by time, the others by a name."""
+    """An answer that is a page of records of this struct; `timed` pages go by time, the others by a name. `query`
+    asks for a page.
+    """
 
     record: type
     timed: bool
+    query: tuple[Value, ...]
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,7 +130,7 @@ def operation(
             answer_type=answer_type,
             also=also,
             in_path=tuple(in_path),
-            query=tuple(query),
+            query=(*(answer.query if isinstance(answer, PageOf) else ()), *query),
             headers=tuple(headers),
             refuses=tuple(refuses),
             handler=handler,

@@ -16,7 +16,7 @@ from tripline.domain import fields, instants
 from tripline.domain.refusals import BadParameter
 from tripline.http import parameters
 from tripline.http.context import Call
-from tripline.http.operations import Value
+from tripline.http.operations import PageOf, Value
 from tripline.http.parameters import Query
 from tripline.wire.rest.base import Page, TextLink, TimeLink
 
@@ -72,6 +72,16 @@ _NUMBER: Final = re.compile(r"-?[0-9]{1,100}(\.[0-9]{1,20})?")
 """A time is a number: clocks that count seconds give fractions."""
 _DIGITS_MAX: Final = 100
 """Of an integer that is worth reading; "all of them" is sent as 2^63 - 1."""
+
+
+def timed(record: type) -> PageOf:
+    """An answer of pages that are ordered by time."""
+    return PageOf(record=record, timed=True, query=TIME_PAGE)
+
+
+def named(record: type) -> PageOf:
+    """An answer of pages that are ordered by a name."""
+    return PageOf(record=record, timed=False, query=TEXT_PAGE)
 
 
 class TimePage(msgspec.Struct, frozen=True):
