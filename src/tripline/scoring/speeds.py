@@ -27,8 +27,8 @@ STEPS_KMH: Final = (0.5, 1.0, 5.0)
 """Coarser steps of devices' speeds, each a multiple of the one before."""
 MEASURABLE: Final = 60
 """Least number of moving samples that show the step of a device's speeds, or the noise of its positions."""
-SHARP: Final = 7
-"""Number of exact positions behind one speed."""
+SHARP: Final = 11
+"""Number of exact positions behind one speed, the sample's own in the middle."""
 EXACT_MPS: Final = 0.05
 """Greatest noise of the speeds from two exact positions. Twelve real drives have 0.2 at 1 s, 0.11 at 2 s; made drives
 with exact positions have 0.01 and less at 1 and 2 s."""
@@ -139,7 +139,8 @@ def exact(drives: Drives, trips: Flags) -> Flags:
     error_m = np.hypot(np.sum(weights * north, axis=0), np.sum(weights * east, axis=0))
     error_m /= np.sqrt(2 * np.sum(weights**2, axis=0))
     moves = np.hypot(north[2] - north[1], east[2] - east[1]) >= MOVING_MPS * (seconds[2] - seconds[1])
-    low = moves & (error_m * 3 <= EXACT_MPS * FIFTH * seconds[3]) & (seconds[3] <= 3 * EXACT_S)
+    moves &= seconds[3] <= 3 * EXACT_S
+    low = moves & (error_m * 3 <= EXACT_MPS * FIFTH * seconds[3])
     many, lows = (np.bincount(of[each], minlength=len(drives)) for each in (moves, low))
     found: Flags = (many >= MEASURABLE) & (5 * lows >= many)
     return found
@@ -152,39 +153,45 @@ def from_positions(drives: Drives, speed_kmh: Floats, trips: Flags, sharp: Flags
     lasts longer than its intervals may (`harsh.rate_max_ms` each) gives no speed, nor does a trip with fewer samples.
     `sharp`: shape n, the trips with exact positions. Their windows have `SHARP` samples; the speed is the slope, at the
     sample, of the polynomial through these: the sample's own at any spacing, where a distance gives the window's mean.
+    Polynomials swing at their ends, so the first and last samples have no speed.
     """
     chosen = np.flatnonzero(np.repeat(trips, np.diff(drives.starts)))
     speed = speed_kmh.copy()
     speed[chosen] = np.nan
     of = drives.at(chosen)
-    exactly = sharp[of]
-    steps = np.where(exactly, SHARP, rules.harsh.speed_window) - 1
+    exactly = sharp[of] & (chosen - SHARP // 2 >= drives.starts[of]) & (chosen + SHARP // 2 < drives.starts[of + 1])
+    speed[chosen[exactly]] = _slopes_kmh(drives, chosen[exactly], rules)
+    chosen, of = chosen[~sharp[of]], of[~sharp[of]]
+    steps = rules.harsh.speed_window - 1
     begin = np.maximum(chosen - steps // 2, drives.starts[of])
     begin = np.minimum(begin, drives.starts[of + 1] - 1 - steps)
     inside = begin >= drives.starts[of]
-    chosen, begin, steps, exactly = (each[inside] for each in (chosen, begin, steps, exactly))
+    chosen, begin = chosen[inside], begin[inside]
     end = begin + steps
     span_ms = drives.time_ms[end] - drives.time_ms[begin]
     metres = haversine_m(drives.lat[begin], drives.lon[begin], drives.lat[end], drives.lon[end])
-    kmh = metres * 3_600 / span_ms
-    kmh[exactly] = _slopes_kmh(drives, chosen[exactly], begin[exactly])
-    speed[chosen] = np.where(span_ms <= steps * rules.harsh.rate_max_ms, kmh, np.nan)
+    speed[chosen] = np.where(span_ms <= steps * rules.harsh.rate_max_ms, metres * 3_600 / span_ms, np.nan)
     return speed
 
 
-def _slopes_kmh(drives: Drives, samples: Ints, begin: Ints) -> Floats:
-    """The speed at each sample along the polynomial through the `SHARP` positions from `begin` on."""
-    seconds, north, east = around(drives, samples, begin + np.arange(SHARP)[:, None])
+def _slopes_kmh(drives: Drives, samples: Ints, rules: Rules) -> Floats:
+    """The speed at each sample along the polynomial through the `SHARP` positions around it.
+
+    NaN where two of these are further apart than two intervals that give rates: the polynomial swings between them.
+    """
+    middle = SHARP // 2
+    seconds, north, east = around(drives, samples, samples - middle + np.arange(SHARP)[:, None])
     slope_north, slope_east = np.zeros(samples.size), np.zeros(samples.size)
     for at in range(SHARP):
-        others = [other for other in range(SHARP) if other != at]
-        # The derivative of Lagrange's polynomial of this position, at 0 s.
-        parts = [np.prod([-seconds[each] for each in others if each != left], axis=0) for left in others]
-        weight = np.sum(parts, axis=0) / np.prod(seconds[at] - seconds[others], axis=0)
+        if at == middle:
+            continue  # its position is 0
+        # The derivative at 0 s of Lagrange's polynomial of this position.
+        others = [other for other in range(SHARP) if other not in (at, middle)]
+        weight = np.prod(seconds[others] / (seconds[others] - seconds[at]), axis=0) / seconds[at]
         slope_north += weight * north[at]
         slope_east += weight * east[at]
-    kmh: Floats = np.hypot(slope_north, slope_east) * 3.6
-    return kmh
+    kmh = np.hypot(slope_north, slope_east) * 3.6
+    return np.where(np.diff(seconds, axis=0).max(axis=0) * 1_000 <= 2 * rules.harsh.rate_max_ms, kmh, np.nan)
 
 
 class Around(NamedTuple):

@@ -268,14 +268,27 @@ def test_window_stays_inside_its_trip():
     assert filled.tolist() == pytest.approx([36] * 12, rel=1e-5)
 
 
-UNEVEN = np.cumsum([0, 1, 2, 5, 1, 1, 4, 1, 2, 1])
+UNEVEN = np.cumsum([0, 1, 2, 5, 1, 1, 4, 1, 2, 1, 1, 2, 1, 5, 1])
 
 
 def test_speed_from_exact_positions_is_the_samples_own_at_any_spacing():
     """Metres t^3 / 30 + t: the speed is t^2 / 10 + 1 metres per second."""
     trip = drives(northward(UNEVEN, UNEVEN**3 / 30 + UNEVEN))
+    central = slice(5, -5)
 
-    assert from_positions(trip, sharp=True) == pytest.approx((UNEVEN**2 / 10 + 1) * 3.6, rel=1e-5)
+    speed = from_positions(trip, sharp=True)
+
+    assert speed[central] == pytest.approx((UNEVEN**2 / 10 + 1)[central] * 3.6, rel=1e-5)
+    assert np.isnan(np.delete(speed, np.arange(UNEVEN.size)[central])).all()
+
+
+@pytest.mark.parametrize(("longest", "known"), [(11, 7), (11.1, 0)])
+def test_speed_from_exact_positions_needs_them_close_together(longest, known):
+    t = np.append(np.arange(7), 6 + longest + np.arange(10))
+
+    speed = from_positions(drives(northward(t, t)), sharp=True)
+
+    assert np.count_nonzero(~np.isnan(speed)) == known
 
 
 def wavy(t, noise_m, seed=0):
