@@ -23,9 +23,7 @@ from tripline.wire.rest import bodies as rest_bodies
 from tripline.wire.rest import read_only as rest_read_only
 from tripline.wire.rest.base import Page
 
-_STATE: Final = Value(
-    name="state", type=str, meaning="SUBMITTED, APPROVED or REJECTED; all when absent", example="SUBMITTED"
-)
+_STATE: Final = Value("state", str, "SUBMITTED, APPROVED or REJECTED; all when absent", "SUBMITTED")
 
 
 @operation(

@@ -12,19 +12,11 @@ from tripline.http import map_answers, permission
 from tripline.http.context import Call
 from tripline.http.operations import Value, operation
 
-_ZOOM: Final = Value(name="z", type=int, meaning=f"zoom, 0 to {MOST_ZOOM}", example=14, required=True)
-_COLUMN: Final = Value(name="x", type=int, meaning="column from the west, 0 to 2^z - 1", example=8624, required=True)
-_ROW: Final = Value(
-    name="y",
-    type=str,
-    meaning=f"row from the north, 0 to 2^z - 1, and `{map_answers.FORM}`",
-    example="5743.mvt",
-    required=True,
-)
-_VERSION: Final = Value(
-    name="v", type=str, meaning="version of the map, as the style names it", example="6c9ba3d0c80111ef"
-)
-_THEME: Final = Value(name="theme", type=Theme, meaning="`light` or `dark`; absent: light", example="dark")
+_ZOOM: Final = Value("z", int, f"zoom, 0 to {MOST_ZOOM}", 14, required=True)
+_COLUMN: Final = Value("x", int, "column from the west, 0 to 2^z - 1", 8624, required=True)
+_ROW: Final = Value("y", str, f"row from the north, 0 to 2^z - 1, and `{map_answers.FORM}`", "5743.mvt", required=True)
+_VERSION: Final = Value("v", str, "version of the map, as the style names it", "6c9ba3d0c80111ef")
+_THEME: Final = Value("theme", Theme, "`light` or `dark`; absent: light", "dark")
 
 
 @operation(

@@ -18,10 +18,7 @@ from tripline.wire.rest import read_only as rest_read_only
 from tripline.wire.rest.base import Page
 
 DELEGATED: Final = Value(
-    name="delegated",
-    type=bool,
-    meaning="true: the delegated companies, which have received vehicles; else the candidates",
-    example=True,
+    "delegated", bool, "true: the delegated companies, which have received vehicles; else the candidates", True
 )
 
 

@@ -29,10 +29,7 @@ from tripline.wire.rest import vehicles as rest_vehicles
 from tripline.wire.rest.base import Count, Page
 
 SERVICE_TYPE: Final = Value(
-    name="serviceType",
-    type=str,
-    meaning="the service type; every company within the caller's reach when absent",
-    example="ace",
+    "serviceType", str, "the service type; every company within the caller's reach when absent", "ace"
 )
 
 

@@ -16,12 +16,7 @@ from tripline.store.transactions import ReadTx
 from tripline.wire.rest.base import Count
 
 OF_WHOM: Final = (
-    Value(
-        name="serviceType",
-        type=str,
-        meaning="all of the caller's service type that the caller may see, not only a company's",
-        example="ace",
-    ),
+    Value("serviceType", str, "all of the caller's service type that the caller may see, not only a company's", "ace"),
     pages.OF_COMPANY,
 )
 """Values of the query that say whose are counted."""

@@ -20,7 +20,7 @@ from tripline.wire.rest import bodies as rest_bodies
 from tripline.wire.rest.base import Page
 from tripline.wire.rest.disputes import DecideDispute, Dispute, Disputes, OpenDispute, dispute
 
-_STATE: Final = Value(name="state", type=State, meaning="those in this state alone", example="OPEN")
+_STATE: Final = Value("state", State, "those in this state alone", "OPEN")
 
 
 @operation(

@@ -28,7 +28,7 @@ POLICY: Final = (
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 """The viewer sets styles in its elements; scripts come from files alone."""
-_FILE: Final = Value(name="file", type=str, meaning="name of a file of the page", example="page.js", required=True)
+_FILE: Final = Value("file", str, "name of a file of the page", "page.js", required=True)
 
 
 @operation("GET", "/api/openapi.json", access=Gate.ANYONE, answer=bytes, also={304: None})

@@ -22,19 +22,14 @@ from tripline.wire.rest import imports as rest_imports
 
 CSV: Final = "text/csv"
 HOW: Final = (
-    Value(name="dryRun", type=bool, meaning="true: check every row and register none; default false", example=False),
+    Value("dryRun", bool, "true: check every row and register none; default false", False),
     Value(
-        name="encoding",
-        type=csv_files.Encoding,
-        meaning="encoding of the file; default: UTF-8 if the whole file is, else CP949",
-        example="windows-1252",
+        "encoding",
+        csv_files.Encoding,
+        "encoding of the file; default: UTF-8 if the whole file is, else CP949",
+        "windows-1252",
     ),
-    Value(
-        name="skipBadRows",
-        type=bool,
-        meaning="true: register the good rows; default false: all rows, or none when any is bad",
-        example=True,
-    ),
+    Value("skipBadRows", bool, "true: register the good rows; default false: all rows, or none when any is bad", True),
 )
 REFUSES: Final = (
     csv_files.BadFile,

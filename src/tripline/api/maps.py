@@ -14,15 +14,7 @@ from tripline.language import kept, phrases
 from tripline.wire.rest import maps as rest_maps
 
 PBF: Final = "application/vnd.openstreetmap.data+pbf"
-AREA: Final = (
-    Value(
-        name="area",
-        type=str,
-        meaning="name of the area: small letters, digits, - and _",
-        example="liechtenstein",
-        required=True,
-    ),
-)
+AREA: Final = (Value("area", str, "name of the area: small letters, digits, - and _", "liechtenstein", required=True),)
 
 
 @operation("GET", "/api/tre/v1_3/maps", access=Action.MAP_MANAGE, answer=rest_maps.Maps)
@@ -47,14 +39,7 @@ async def list_maps(request: Call) -> ASGIApp:
     streamed=True,
     answer=rest_maps.MapImport,
     in_path=AREA,
-    query=(
-        Value(
-            name="country",
-            type=str,
-            meaning="two-letter code of the country of roads for which the file does not tell it",
-            example="LI",
-        ),
-    ),
+    query=(Value("country", str, "two-letter code of the country of roads for which the file does not tell it", "LI"),),
     refuses=(BadMapFile, ImportCancelled, MapsBusy, uploads.BadForm, uploads.FileTooLarge, uploads.TooSlow),
 )
 async def import_map(request: Call) -> ASGIApp:

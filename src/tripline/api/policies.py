@@ -52,7 +52,7 @@ async def list_policies(request: Call) -> ASGIApp:
     "GET",
     "/api/tre/v1_3/scoring/policy/{policy}",
     access=Action.DRIVING_READ,
-    in_path=(Value(name="policy", type=str, meaning="number of the policy", example="1", required=True),),
+    in_path=(Value("policy", str, "number of the policy", "1", required=True),),
     answer=ScoringPolicy,
     refuses=(NotFound,),
 )

@@ -15,10 +15,10 @@ from tripline.wire.rest import positions as rest_positions
 from tripline.wire.rest.base import Id
 
 _SINCE: Final = Value(
-    name="since",
-    type=str,
-    meaning="`since` of an earlier answer: only what changed after it; absent: every position",
-    example="WyI0YzFkMmE5ZTBiN2YiLDQyLDE3MzU2ODk2MDAwMDAsNDIsMTczNTY4OTYwMDAwMCwiIl0",
+    "since",
+    str,
+    "`since` of an earlier answer: only what changed after it; absent: every position",
+    "WyI0YzFkMmE5ZTBiN2YiLDQyLDE3MzU2ODk2MDAwMDAsNDIsMTczNTY4OTYwMDAwMCwiIl0",
 )
 
 

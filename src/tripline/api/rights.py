@@ -25,10 +25,10 @@ from tripline.wire.rest import read_only as rest_read_only
 from tripline.wire.rest.base import Page
 
 TO_COMPANY: Final = Value(
-    name="toCompanyId",
-    type=str,
-    meaning="when sent, the vehicle is delegated to this company, and the answer is that delegation",
-    example="0d2f8e60-c802-11ef-9d5c-6b1f6f2a4c11",
+    "toCompanyId",
+    str,
+    "when sent, the vehicle is delegated to this company, and the answer is that delegation",
+    "0d2f8e60-c802-11ef-9d5c-6b1f6f2a4c11",
 )
 _PERSON: Final = {UserRole.DELEGATED_DIRECTOR: "directorId", UserRole.DRIVER: "driverId"}
 _REFUSALS: Final = (delegations.NotDelegatedThere, delegations.RightHeld)

@@ -29,21 +29,16 @@ from tripline.wire.rest.base import Count, Page
 
 _ONE_OF: Final = (
     Value(
-        name="serialNo",
-        type=str,
-        meaning="serial number of the device, in full; blanks, letter case and invisible characters do not matter",
-        example="SN-0001",
+        "serialNo",
+        str,
+        "serial number of the device, in full; blanks, letter case and invisible characters do not matter",
+        "SN-0001",
     ),
-    Value(name="mdn", type=str, meaning="telephone number of a carrier-linked device", example="01212345678"),
+    Value("mdn", str, "telephone number of a carrier-linked device", "01212345678"),
 )
-_MOUNTED: Final = Value(
-    name="mounted", type=bool, meaning="true: only those on a vehicle, false: only those on none", example=False
-)
+_MOUNTED: Final = Value("mounted", bool, "true: only those on a vehicle, false: only those on none", False)
 _CONNECTED: Final = Value(
-    name="connected",
-    type=bool,
-    meaning="true: only those whose device is connected, false: only those whose device is not",
-    example=False,
+    "connected", bool, "true: only those whose device is connected, false: only those whose device is not", False
 )
 
 

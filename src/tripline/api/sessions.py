@@ -17,7 +17,7 @@ from tripline.store.transactions import ReadTx
 from tripline.wire.rest import sessions as rest_sessions
 from tripline.wire.rest.base import Page
 
-_KEEP: Final = Value(name="keepCurrent", type=bool, meaning="true: the session of this request goes on", example=True)
+_KEEP: Final = Value("keepCurrent", bool, "true: the session of this request goes on", True)
 
 
 @operation("POST", "/api/auth/logout", access=Gate.ACCOUNT, answer=None)

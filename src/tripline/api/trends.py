@@ -27,17 +27,14 @@ from tripline.wire.rest.base import Id
 from tripline.wire.rest.trends import Per100Km, Ranking, RankingLink, RankingPlace, Trend, TrendLink, TrendPeriod
 
 PERIOD: Final = Value(
-    name="period",
-    type=Literal["day", "week", "month"],
-    meaning="over what is summed; `day` when absent. A week begins on Monday",
-    example="week",
+    "period", Literal["day", "week", "month"], "over what is summed; `day` when absent. A week begins on Monday", "week"
 )
 _TREND: Final = (
     pages.LIMIT,
     PERIOD,
-    Value(name="startTime", type=float, meaning="from the period on that holds this time", example=1735657200000),
-    Value(name="endTime", type=float, meaning="up to the period that holds this time", example=1735743600000),
-    Value(name="ascOrder", type=bool, meaning="true: oldest first; else newest first", example=False),
+    Value("startTime", float, "from the period on that holds this time", 1735657200000),
+    Value("endTime", float, "up to the period that holds this time", 1735743600000),
+    Value("ascOrder", bool, "true: oldest first; else newest first", False),
 )
 _LAST_DAY: Final = 2_932_895
 """The end of the year 9999."""
@@ -45,10 +42,8 @@ _RANKING: Final = (
     pages.LIMIT,
     pages.ID_OFFSET,
     PERIOD,
-    Value(name="of", type=Literal["vehicle", "driver"], meaning="who; `vehicle` when absent", example="driver"),
-    Value(
-        name="time", type=float, meaning="in the period that holds this time; now when absent", example=1735743600000
-    ),
+    Value("of", Literal["vehicle", "driver"], "who; `vehicle` when absent", "driver"),
+    Value("time", float, "in the period that holds this time; now when absent", 1735743600000),
 )
 
 

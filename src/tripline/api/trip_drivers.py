@@ -25,10 +25,7 @@ from tripline.wire.rest.trip_drivers import CorrectDriver, DriverOfTrip, driver_
 
 _DRIVER: Final = "driverId"
 _ASKED: Final = Value(
-    name=_DRIVER,
-    type=str,
-    meaning="what giving the trip this driver would change",
-    example="2a7c1e30-c801-11ef-9d5c-6b1f6f2a4c11",
+    _DRIVER, str, "what giving the trip this driver would change", "2a7c1e30-c801-11ef-9d5c-6b1f6f2a4c11"
 )
 
 

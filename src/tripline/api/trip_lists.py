@@ -48,32 +48,25 @@ else:
     # It imports numpy, which is loaded on first use.
     track = Later("tripline.services.scores.track")
 
-_DATE: Final = Value(name="date", type=str, meaning="the day, YYYY-MM-DD", example="2025-01-01", required=True)
+_DATE: Final = Value("date", str, "the day, YYYY-MM-DD", "2025-01-01", required=True)
 _PERIOD: Final = (
-    Value(
-        name="startTime",
-        type=float,
-        meaning="started from this time on; 7 days before `endTime` when absent",
-        example=1735084800000,
-    ),
-    Value(name="endTime", type=float, meaning="started up to this time; now when absent", example=1735689600000),
+    Value("startTime", float, "started from this time on; 7 days before `endTime` when absent", 1735084800000),
+    Value("endTime", float, "started up to this time; now when absent", 1735689600000),
 )
 _FILTERS: Final = (
     Value(
-        name="state",
-        type=Literal["open", "ended", "scored", "unscored"],
-        meaning="only trips in this state; `ended`: they wait for their score",
-        example="scored",
+        "state",
+        Literal["open", "ended", "scored", "unscored"],
+        "only trips in this state; `ended`: they wait for their score",
+        "scored",
     ),
-    Value(name="notScored", type=str, meaning="only trips without a score for this reason", example="too_short"),
-    Value(name="minScore", type=Annotated[float, Meta(ge=0, le=100)], meaning="from this score on", example=0),
-    Value(name="maxScore", type=Annotated[float, Meta(ge=0, le=100)], meaning="up to this score", example=75),
-    Value(name="disputed", type=bool, meaning="true: with an open dispute; false: without", example=True),
-    Value(
-        name="overLimit", type=bool, meaning="true: with samples over the limit; false: scored without", example=True
-    ),
+    Value("notScored", str, "only trips without a score for this reason", "too_short"),
+    Value("minScore", Annotated[float, Meta(ge=0, le=100)], "from this score on", 0),
+    Value("maxScore", Annotated[float, Meta(ge=0, le=100)], "up to this score", 75),
+    Value("disputed", bool, "true: with an open dispute; false: without", True),
+    Value("overLimit", bool, "true: with samples over the limit; false: scored without", True),
 )
-_ORDER: Final = Value(name="ascOrder", type=bool, meaning="true: oldest first; else newest first", example=False)
+_ORDER: Final = Value("ascOrder", bool, "true: oldest first; else newest first", False)
 _QUERY: Final = (pages.LIMIT, pages.ID_OFFSET, *_PERIOD, _ORDER, *_FILTERS)
 
 

@@ -24,9 +24,7 @@ from tripline.wire.rest import people as rest_people
 from tripline.wire.rest import vehicles as rest_vehicles
 from tripline.wire.rest.base import Count, Page
 
-EMAIL: Final = Value(
-    name="email", type=str, meaning="e-mail address, in any letter case", example="jung@ace.example", required=True
-)
+EMAIL: Final = Value("email", str, "e-mail address, in any letter case", "jung@ace.example", required=True)
 ID_IN_PATH: Final = {Authority.DIRECTOR: "directorId", Authority.DRIVER: "driverId"}
 """The name of a person's id under the path of each role."""
 _CHANGE_REFUSES: Final = (people.EmailTaken, people.OwnCredentials)

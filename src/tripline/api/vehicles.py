@@ -26,16 +26,16 @@ from tripline.wire.rest import vehicles as rest_vehicles
 from tripline.wire.rest.base import Count
 
 _NUMBER: Final = Value(
-    name="vehicleNo",
-    type=str,
-    meaning="registration number, in full; blanks, letter case and invisible characters do not matter",
-    example="12가3456",
+    "vehicleNo",
+    str,
+    "registration number, in full; blanks, letter case and invisible characters do not matter",
+    "12가3456",
     required=True,
 )
 _COUNTED: Final = (
     *counts.OF_WHOM,
-    Value(name="sensor", type=bool, meaning="true: only those with a sensor, false: only those without", example=False),
-    Value(name="driving", type=bool, meaning="true: only those driving now, false: only the others", example=True),
+    Value("sensor", bool, "true: only those with a sensor, false: only those without", False),
+    Value("driving", bool, "true: only those driving now, false: only the others", True),
 )
 
 

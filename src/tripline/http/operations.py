@@ -29,7 +29,7 @@ AUTH_BODY_MAX: Final = 16_384
 """Bytes of a body sent to `/api/auth/`."""
 
 
-class Value(msgspec.Struct, frozen=True, kw_only=True):
+class Value(msgspec.Struct, frozen=True):
     """A value of the query or of a header: its published name, type (with bounds as `Meta`), meaning and an example."""
 
     name: str

@@ -26,47 +26,37 @@ LIMIT_MAX: Final = 1_000
 SECONDS_BELOW: Final = 10**11
 """A time below this is in seconds (H11): as ms it would be before 1973-03-03."""
 LIMIT: Final = Value(
-    name="limit",
-    type=Annotated[int, Meta(ge=1)],
-    meaning="items on a page; more than 1000 count as 1000",
-    example=20,
-    required=True,
+    "limit", Annotated[int, Meta(ge=1)], "items on a page; more than 1000 count as 1000", 20, required=True
 )
 ID_OFFSET: Final = Value(
-    name="idOffset",
-    type=UUID,
-    meaning="id of the last item of the page before",
-    example="6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11",
+    "idOffset", UUID, "id of the last item of the page before", "6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"
 )
 TIME_PAGE: Final = (
     LIMIT,
     ID_OFFSET,
-    Value(name="startTime", type=float, meaning="from this time on; ms, below 10^11 seconds", example=1735689600000),
-    Value(name="endTime", type=float, meaning="up to this time; ms, below 10^11 seconds", example=1735776000000),
-    Value(name="ascOrder", type=bool, meaning="true: oldest first; else newest first", example=False),
+    Value("startTime", float, "from this time on; ms, below 10^11 seconds", 1735689600000),
+    Value("endTime", float, "up to this time; ms, below 10^11 seconds", 1735776000000),
+    Value("ascOrder", bool, "true: oldest first; else newest first", False),
 )
 """Values of the query of a list ordered by time."""
 BY_EVENT: Final = "event"
 BY: Final = Value(
-    name="by",
-    type=Literal["event"],
-    meaning="`event`: order, bounds and pages go by when it happened (GPS events: `eventTs`; scores: the start of the"
+    "by",
+    Literal["event"],
+    "`event`: order, bounds and pages go by when it happened (GPS events: `eventTs`; scores: the start of the"
     " trip); else by when it was judged (`createdTime`)",
-    example=BY_EVENT,
+    BY_EVENT,
 )
 """Query parameter of analytics pages, in addition to `TIME_PAGE`."""
 TEXT_PAGE: Final = (
     LIMIT,
     ID_OFFSET,
-    Value(name="textSearch", type=str, meaning="beginning of the name, in any letter case", example="12"),
-    Value(name="textOffset", type=str, meaning="name of the last item of the page before", example="12가3456"),
+    Value("textSearch", str, "beginning of the name, in any letter case", "12"),
+    Value("textOffset", str, "name of the last item of the page before", "12가3456"),
 )
 """Values of the query of a list ordered by a name."""
 OF_COMPANY: Final = Value(
-    name="companyId",
-    type=UUID,
-    meaning="whose; the caller's company when absent",
-    example="b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11",
+    "companyId", UUID, "whose; the caller's company when absent", "b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11"
 )
 _NUMBER: Final = re.compile(r"-?[0-9]{1,100}(\.[0-9]{1,20})?")
 """A time is a number: clocks that count seconds give fractions."""

@@ -31,9 +31,7 @@ _LABELS: Final = {
     "password": "portal.password.new",
     _AGAIN: "portal.password.again",
 }
-_TOKEN: Final = Value(
-    name="token", type=str, meaning="from the link of a mail", example="0b2oZr7Qw5m3kq1y", required=True
-)
+_TOKEN: Final = Value("token", str, "from the link of a mail", "0b2oZr7Qw5m3kq1y", required=True)
 _FIELDS_MAX: Final = 16
 _FORM_MAX: Final = 16_384
 """Bytes: two passwords of the maximum length, every byte escaped, are under 7,000."""

@@ -25,8 +25,8 @@ from tripline.services.accounts.links import LinkUnusable
 from tripline.store.accounts import accounts, directory
 from tripline.store.transactions import ReadTx
 
-_NEXT: Final = Value(name=addresses.NEXT, type=str, meaning="where to go after signing in", example="/fleet/vehicles")
-_TOKEN: Final = Value(name="token", type=str, meaning="from the link", example="0b2oZr7Qw5m3kq1y", required=True)
+_NEXT: Final = Value(addresses.NEXT, str, "where to go after signing in", "/fleet/vehicles")
+_TOKEN: Final = Value("token", str, "from the link", "0b2oZr7Qw5m3kq1y", required=True)
 _LABELS: Final = {"email": "portal.sign_in.email", "password": "portal.sign_in.password"}
 
 

@@ -34,7 +34,7 @@ from tripline.portal.frame.visitors import Visitor, visitor_of
 NEW: Final = f"{maps.PATH}/new"
 _LABELS: Final = {"area": "portal.maps.area", "country": "portal.maps.country", "file": "portal.maps.file"}
 _OF_FILE: Final = (BadMapFile, uploads.FileTooLarge, uploads.TooSlow)
-_NAMED: Final = Value(name="area", type=str, meaning="area to begin with", example="liechtenstein")
+_NAMED: Final = Value("area", str, "area to begin with", "liechtenstein")
 
 
 @page("GET", NEW, access=Action.MAP_MANAGE, query=(_NAMED,))

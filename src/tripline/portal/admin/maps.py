@@ -18,8 +18,8 @@ from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_of
 
 PATH: Final = "/admin/maps"
-AREA: Final = Value(name="area", type=str, meaning="name of the area", example="liechtenstein")
-_SINCE: Final = Value(name="since", type=str, meaning="when the import began, epoch ms", example="1735700000000")
+AREA: Final = Value("area", str, "name of the area", "liechtenstein")
+_SINCE: Final = Value("since", str, "when the import began, epoch ms", "1735700000000")
 _DIGITS: Final = 13
 """Length of an instant in epoch ms."""
 _STEPS: Final = tuple(ImportStep)

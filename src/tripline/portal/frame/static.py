@@ -19,11 +19,9 @@ FOLDER: Final = Path(__file__).parent.parent / "static"
 STATIC: Final = Tree(FOLDER, "/static")
 _IMPORT: Final = re.compile(r'^import (?:[^"]+ from )?"\./([^"]+)";$', re.MULTILINE)
 _GROUND: Final = re.compile(r"--ground: light-dark\((#\w+), (#\w+)\);")
-_VERSION: Final = Value(
-    name="version", type=str, meaning="version of all files", example="6c9ba3d0c80111ef", required=True
-)
-_FOLDER: Final = Value(name="folder", type=str, meaning="folder of the file", example="vendor", required=True)
-_FILE: Final = Value(name="file", type=str, meaning="name of the file", example="page.css", required=True)
+_VERSION: Final = Value("version", str, "version of all files", "6c9ba3d0c80111ef", required=True)
+_FOLDER: Final = Value("folder", str, "folder of the file", "vendor", required=True)
+_FILE: Final = Value("file", str, "name of the file", "page.css", required=True)
 
 
 @page("GET", "/static/{version}/{file}", access=Gate.ANYONE, in_path=(_VERSION, _FILE), answer_type="*/*")

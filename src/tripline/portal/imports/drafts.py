@@ -43,10 +43,10 @@ SEARCH: Final = draft_pages.SEARCH
 """The query parameter with the search text."""
 _COLUMN: Final = "column-"
 _QUERY: Final = (
-    Value(name="rows", type=str, meaning="which rows: good, bad, duplicate, skipped", example="bad"),
-    Value(name="after", type=int, meaning="row behind which the page begins", example=51),
-    Value(name="before", type=int, meaning="row before which the page ends", example=102),
-    Value(name=SEARCH, type=str, meaning="only rows with this number, or with this text in a cell", example="1234"),
+    Value("rows", str, "which rows: good, bad, duplicate, skipped", "bad"),
+    Value("after", int, "row behind which the page begins", 51),
+    Value("before", int, "row before which the page ends", 102),
+    Value(SEARCH, str, "only rows with this number, or with this text in a cell", "1234"),
 )
 _LONGEST_NUMBER: Final = 9
 

@@ -28,7 +28,7 @@ TEXT_MAX: Final = 500_000
 PLACE: Final = ("rows", "after", "before", import_drafts.SEARCH)
 """Query parameters of the page of rows to return to."""
 _LONGEST: Final = 9
-_ROW: Final = Value(name="row", type=int, meaning="number of the row, as a spreadsheet shows it", example=12)
+_ROW: Final = Value("row", int, "number of the row, as a spreadsheet shows it", 12)
 
 
 @page("GET", "/import/{draftId}/rows/{row}", access=drafts.ANY_KIND, in_path=(_ROW,), refuses=(NotNow,))

@@ -39,7 +39,7 @@ BADGES: Final = {
 }
 """Badge style of each draft state."""
 _LOOK_S: Final = 0.05
-_KIND: Final = Value(name="kind", type=str, meaning="what the file registers", example="vehicles")
+_KIND: Final = Value("kind", str, "what the file registers", "vehicles")
 _OF_FILE: Final = frozenset({Kind.BAD_PARAMETER, Kind.TOO_LARGE, Kind.CONFLICT, Kind.TIMEOUT})
 _ELSEWHERE: Final = (ManyImports,)
 

@@ -39,14 +39,12 @@ else:
     # It imports numpy, which is loaded on first use.
     shared_trips = Later("tripline.services.shared_trips")
 
-_LINK: Final = Value(
-    name="linkId", type=str, meaning="id of the link", example="5b0d9d10-c803-11ef-9d5c-6b1f6f2a4c11", required=True
-)
-_ZOOM: Final = Value(name="z", type=int, meaning="zoom", example=14, required=True)
-_COLUMN: Final = Value(name="x", type=int, meaning="column from the west", example=8624, required=True)
-_ROW: Final = Value(name="y", type=str, meaning="row from the north", example="5743.mvt", required=True)
-_VERSION: Final = Value(name="v", type=str, meaning="version of the map", example="6c9ba3d0c80111ef")
-_THEME: Final = Value(name="theme", type=Theme, meaning="`light` or `dark`; absent: light", example="dark")
+_LINK: Final = Value("linkId", str, "id of the link", "5b0d9d10-c803-11ef-9d5c-6b1f6f2a4c11", required=True)
+_ZOOM: Final = Value("z", int, "zoom", 14, required=True)
+_COLUMN: Final = Value("x", int, "column from the west", 8624, required=True)
+_ROW: Final = Value("y", str, "row from the north", "5743.mvt", required=True)
+_VERSION: Final = Value("v", str, "version of the map", "6c9ba3d0c80111ef")
+_THEME: Final = Value("theme", Theme, "`light` or `dark`; absent: light", "dark")
 _COOKIE: Final = "tripline-share"
 _HEADERS: Final = {**views.HEADERS, "referrer-policy": "no-referrer", "content-type": JSON}
 _TEXTS: Final = (
