@@ -10,7 +10,7 @@ from tripline.portal.admin import accounts, applications, health, map_changes, m
 from tripline.portal.delegation import bulk, candidates, chains
 from tripline.portal.driving import codes, handover, home
 from tripline.portal.frame import navigation, start, static
-from tripline.portal.imports import disposal, drafts, rows, uploads
+from tripline.portal.imports import drafts, rows, uploads
 from tripline.portal.lists import bulk_vehicles, exports, nouns, search
 from tripline.portal.live import live_map, stream
 from tripline.portal.pushes import pushes, receivers
@@ -20,7 +20,6 @@ from tripline.portal.records import (
     lines,
     mounting,
     people,
-    sensor_choice,
     sensors,
     trip_drivers,
     vehicles,
@@ -48,7 +47,6 @@ FAMILIES: Final = (
     home,
     start,
     static,
-    disposal,
     drafts,
     rows,
     uploads,
@@ -65,7 +63,6 @@ FAMILIES: Final = (
     lines,
     mounting,
     people,
-    sensor_choice,
     sensors,
     trip_drivers,
     vehicles,

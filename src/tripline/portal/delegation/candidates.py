@@ -18,7 +18,7 @@ from tripline.domain.ids import CompanyId
 from tripline.domain.refusals import Refusal
 from tripline.http import changes, parameters
 from tripline.http.context import Call, context_of
-from tripline.portal.frame import forms, newcomers, views
+from tripline.portal.frame import forms, views
 from tripline.portal.frame.forms import Form
 from tripline.portal.frame.notices import Undo
 from tripline.portal.frame.page import page
@@ -57,7 +57,7 @@ async def show(request: Call) -> Response[bytes]:
         request, lambda tx, visitor: None if visitor.actor.company_id is None else _read(tx, visitor), short=False
     )
     if shown is None:
-        return newcomers.shown(request, visitor, title="portal.delegation.title")
+        return views.without_company(request, visitor, title="portal.delegation.title")
     return _shown(request, visitor, shown)
 
 

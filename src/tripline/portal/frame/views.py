@@ -103,6 +103,11 @@ def show(
     return answer
 
 
+def without_company(request: Call, visitor: Visitor, *, title: str) -> Response[bytes]:
+    """The page for accounts without a company, in place of a page about one with this title."""
+    return show(request, visitor, "without_company.html", title=title)
+
+
 def moved(
     request: Call,
     address: str,

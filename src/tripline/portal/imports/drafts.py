@@ -2,7 +2,7 @@
 
 A draft has the same address in every state, so a closed page can be opened again.
 
-Not here: single rows (`rows.py`), the words for columns and faults (`texts.py`), discarding a draft (`disposal.py`).
+Not here: single rows (`rows.py`), the words for columns and faults (`texts.py`).
 """
 
 from collections.abc import Callable, Sequence
@@ -77,6 +77,43 @@ async def progress(request: Call) -> Response[bytes]:
 async def columns(request: Call) -> Response[bytes]:
     """The form that matches the file's columns with fields."""
     return await _matching(request, *await found_in(request))
+
+
+@page("GET", "/import/{draftId}/delete", access=drafts.ANY_KIND)
+async def ask_to_delete(request: Call) -> Response[bytes]:
+    """Ask before a draft is discarded, and show the number of its rows."""
+    return _discarding(request, *await found_in(request))
+
+
+@page("POST", "/import/{draftId}/delete", access=drafts.ANY_KIND)
+async def delete(request: Call) -> Response[bytes]:
+    """Discard a draft; refused if it changed since the page was rendered."""
+    form = await forms.read(request)
+
+    def look(now: Draft) -> None:
+        if form.text("digest") != digest_of(now):
+            raise GoesChanged("deletion")
+
+    try:
+        gone = await changed(request, drafts.throw_away, look)
+    except GoesChanged as refusal:
+        return _discarding(request, *await found_in(request), error=refusal)
+    return views.moved(request, "/import", notice="portal.import.thrown_away", name=gone.name)
+
+
+def _discarding(request: Call, visitor: Visitor, found: Draft, *, error: Refusal | None = None) -> Response[bytes]:
+    """The page that asks before a draft is discarded."""
+    what = {State.ARRIVING: "arriving", State.DONE: "done"}.get(found.state, "open")
+    return views.show(
+        request,
+        visitor,
+        "imports/discard.html",
+        title="portal.import.throw_away_draft",
+        error=error,
+        draft=found,
+        digest=digest_of(found),
+        text=visitor.say(f"portal.import.throw_away_text.{what}", n=found.rows, name=found.name),
+    )
 
 
 @page("POST", "/import/{draftId}/columns", access=drafts.ANY_KIND, refuses=(NotNow,))

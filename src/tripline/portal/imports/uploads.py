@@ -15,7 +15,7 @@ from tripline.domain.refusals import BadParameter, Kind, NotFound, Refusal
 from tripline.http import authentication, permission, uploads
 from tripline.http.context import Call, context_of, imports_of
 from tripline.http.operations import Value
-from tripline.portal.frame import forms, newcomers, views
+from tripline.portal.frame import forms, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import visitor_and, visitor_of
 from tripline.services import notifications, shares
@@ -137,7 +137,7 @@ async def _start(request: Call, **values: Any) -> Response[bytes]:
         request, lambda tx, visitor: drafts.listed(tx, actor=visitor.actor, now_ms=context.clock())
     )
     if visitor.company is None:
-        return newcomers.shown(request, visitor, title="portal.import.title")
+        return views.without_company(request, visitor, title="portal.import.title")
     state = views.state_of([(each.id, each.state, each.rows, each.bad) for each in mine])
     if views.is_shown(request, state):
         return views.unchanged()

@@ -8,8 +8,7 @@ from typing import Final
 
 from tripline.domain.access import Action, Authority
 from tripline.portal.lists.columns import Around, Column, Filter, Kind
-from tripline.portal.lists.references import COMPANY
-from tripline.portal.lists.tables import Table
+from tripline.portal.lists.tables import COMPANY, Table
 from tripline.services.fleet import lists
 from tripline.store.listing.people import Filters, ListedPerson
 

@@ -4,8 +4,7 @@ from typing import Final
 
 from tripline.domain.access import Action
 from tripline.portal.lists.columns import Column, Filter, Kind, each_of
-from tripline.portal.lists.references import COMPANY
-from tripline.portal.lists.tables import Table
+from tripline.portal.lists.tables import COMPANY, Table
 from tripline.services.fleet import lists
 from tripline.store.listing.sensors import Filters, Heard
 

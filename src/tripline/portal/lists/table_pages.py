@@ -15,7 +15,7 @@ from litestar.response import Response
 
 from tripline.domain.access import Action, Authority
 from tripline.http.context import Call, context_of, maps_of
-from tripline.portal.frame import addresses, navigation, newcomers, views
+from tripline.portal.frame import addresses, navigation, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_in
 from tripline.portal.lists import tables
@@ -80,7 +80,7 @@ async def listed(request: Call, table: Table) -> Response[bytes]:
         found = found._replace(page=msgspec.structs.replace(found.page, rows=rows))
     title, create = f"{_TEXTS}{table.noun}.title", table.create
     if visitor.company is None and (create not in _WITHOUT_COMPANY or visitor.role is Authority.COMPANY_ADMIN):
-        return newcomers.shown(request, visitor, title=title)
+        return views.without_company(request, visitor, title=title)
     if "seen" in found.more and views.is_shown(request, found.more["seen"]):
         return views.unchanged()
     answer = views.show(

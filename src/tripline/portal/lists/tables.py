@@ -24,6 +24,7 @@ from tripline.portal.frame import addresses
 from tripline.portal.frame.visitors import Visitor
 from tripline.portal.lists.columns import Column, Filter
 from tripline.ports.maps import PlaceNames
+from tripline.services.fleet import companies
 from tripline.services.listings import Listing
 from tripline.store.listing.pages import Page, PageRequest, Place
 from tripline.store.transactions import ReadTx
@@ -218,3 +219,9 @@ def _columns(query: MultiDict[str], table: Table, remembered: str) -> tuple[tupl
 def cookie_of(table: Table) -> str:
     """Name of the cookie with the columns chosen last."""
     return f"columns-{table.noun}"
+
+
+COMPANY: Final = Reference(
+    key="company", name=lambda tx, actor, filters: companies.read(tx, actor=actor, company_id=filters.company_id).name
+)
+"""Filters by company."""

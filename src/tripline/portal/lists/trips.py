@@ -23,8 +23,7 @@ from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in
 from tripline.portal.lists import tables
 from tripline.portal.lists.columns import Column, Filter, Kind, Words, each_of
-from tripline.portal.lists.references import COMPANY
-from tripline.portal.lists.tables import ListRequest, Reference, Table
+from tripline.portal.lists.tables import COMPANY, ListRequest, Reference, Table
 from tripline.ports.maps import PlaceNames
 from tripline.services import places
 from tripline.services.fleet import people, trip_lists, vehicles

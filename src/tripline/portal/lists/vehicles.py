@@ -6,8 +6,7 @@ from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.vehicles import Status
 from tripline.portal.lists import bulk_vehicles
 from tripline.portal.lists.columns import Column, Filter, Kind, Words, each_of
-from tripline.portal.lists.references import COMPANY
-from tripline.portal.lists.tables import Reference, Table
+from tripline.portal.lists.tables import COMPANY, Reference, Table
 from tripline.services.fleet import lists, people
 from tripline.store.listing.vehicles import Filters, ListedVehicle, Whose
 from tripline.store.transactions import ReadTx

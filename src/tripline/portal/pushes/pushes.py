@@ -22,7 +22,7 @@ from tripline.domain.refusals import BadParameter, Refusal
 from tripline.http import changes, parameters
 from tripline.http.context import Call, context_of, trials_of
 from tripline.language import kept, phrases
-from tripline.portal.frame import digests, forms, newcomers, views
+from tripline.portal.frame import digests, forms, views
 from tripline.portal.frame.deletions import GoesChanged
 from tripline.portal.frame.forms import Form
 from tripline.portal.frame.page import page
@@ -64,7 +64,7 @@ async def overview(request: Call) -> Response[bytes]:
     """Addresses, wanted messages, and the state of delivery."""
     visitor = await visitor_of(request)
     if visitor.actor.company_id is None:
-        return newcomers.shown(request, visitor, title="portal.pushes.title")
+        return views.without_company(request, visitor, title="portal.pushes.title")
     return await _overview(request, visitor)
 
 

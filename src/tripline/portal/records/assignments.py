@@ -13,12 +13,13 @@ import msgspec
 from litestar.response import Response
 
 from tripline.domain import vehicles
-from tripline.domain.access import Action, Actor, Authority
-from tripline.domain.ids import SensorId, TimeIds, UserId, VehicleId
+from tripline.domain.access import Action, Authority
+from tripline.domain.ids import SensorId, UserId, VehicleId
 from tripline.domain.people import DRIVING_ROLES
 from tripline.domain.refusals import Refusal
 from tripline.domain.vehicles import AssignedMeanwhile, PreviousAssignment, Vehicle
-from tripline.http import parameters
+from tripline.http import changes, parameters
+from tripline.http.changes import By
 from tripline.http.context import Call, context_of
 from tripline.portal.frame import addresses, forms, views, words
 from tripline.portal.frame.notices import Undo
@@ -46,17 +47,6 @@ _DIRECTOR: Final = "director"
 _DRIVER: Final = "driver"
 _FINDS: Final[dict[str, Callable[..., Choosing]]] = {_DIRECTOR: service.to_direct, _DRIVER: service.to_drive}
 _NO_LOG_IN: Final = (vehicles.NotActivated, vehicles.Occupied)
-
-
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
-    """A request to assign or unassign a person."""
-
-    actor: Actor
-    vehicle_id: VehicleId
-    user_id: UserId
-    seen: PreviousAssignment
-    ids: TimeIds
-    now_ms: int
 
 
 class Done(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,18 +81,10 @@ async def choose_driver(request: Call) -> Response[bytes]:
 async def set_director(request: Call) -> Response[bytes]:
     """Assign the managing director of a vehicle."""
 
-    def work(tx: WriteTx, wish: Wish) -> Done:
-        before = records.read(tx, actor=wish.actor, vehicle_id=wish.vehicle_id)
-        vehicle = service.set_director(
-            tx,
-            actor=wish.actor,
-            vehicle_id=wish.vehicle_id,
-            director_id=wish.user_id,
-            ids=wish.ids,
-            now_ms=wish.now_ms,
-            seen=wish.seen,
-        )
-        return Done(vehicle=vehicle, before_id=before.director_id, now_id=wish.user_id)
+    def work(tx: WriteTx, by: By, vehicle_id: VehicleId, user_id: UserId, seen: PreviousAssignment) -> Done:
+        before_id = records.read(tx, actor=by["actor"], vehicle_id=vehicle_id).director_id
+        vehicle = service.set_director(tx, **by, vehicle_id=vehicle_id, director_id=user_id, seen=seen)
+        return Done(vehicle=vehicle, before_id=before_id, now_id=user_id)
 
     return await _changed(request, _DIRECTOR, work)
 
@@ -116,11 +98,9 @@ async def set_director(request: Call) -> Response[bytes]:
 async def unset_director(request: Call) -> Response[bytes]:
     """Remove the managing director of a vehicle."""
 
-    def work(tx: WriteTx, wish: Wish) -> Done:
-        vehicle = service.unset_director(
-            tx, actor=wish.actor, vehicle_id=wish.vehicle_id, director_id=wish.user_id, ids=wish.ids, now_ms=wish.now_ms
-        )
-        return Done(vehicle=vehicle, before_id=wish.user_id, now_id=None)
+    def work(tx: WriteTx, by: By, vehicle_id: VehicleId, user_id: UserId, _: PreviousAssignment) -> Done:
+        vehicle = service.unset_director(tx, **by, vehicle_id=vehicle_id, director_id=user_id)
+        return Done(vehicle=vehicle, before_id=user_id, now_id=None)
 
     return await _changed(request, _DIRECTOR, work)
 
@@ -134,25 +114,13 @@ async def unset_director(request: Call) -> Response[bytes]:
 async def set_driver(request: Call) -> Response[bytes]:
     """Assign the current driver of a vehicle."""
 
-    def work(tx: WriteTx, wish: Wish) -> Done:
-        before_id = records.read(tx, actor=wish.actor, vehicle_id=wish.vehicle_id).current_driver_id
-        person = service.chosen(tx, actor=wish.actor, user_id=wish.user_id)
-        vehicle, sensors = service.set_driver(
-            tx,
-            actor=wish.actor,
-            vehicle_id=wish.vehicle_id,
-            driver_id=wish.user_id,
-            ids=wish.ids,
-            now_ms=wish.now_ms,
-            seen=wish.seen,
-        )
+    def work(tx: WriteTx, by: By, vehicle_id: VehicleId, user_id: UserId, seen: PreviousAssignment) -> Done:
+        before_id = records.read(tx, actor=by["actor"], vehicle_id=vehicle_id).current_driver_id
+        person = service.chosen(tx, actor=by["actor"], user_id=user_id)
+        vehicle, sensors = service.set_driver(tx, **by, vehicle_id=vehicle_id, driver_id=user_id, seen=seen)
+        could = _could_return(tx, by, vehicle, before_id)
         return Done(
-            vehicle=vehicle,
-            before_id=before_id,
-            now_id=wish.user_id,
-            could_return=_could_return(tx, wish, vehicle, before_id),
-            person=person,
-            sensors=sensors,
+            vehicle=vehicle, before_id=before_id, now_id=user_id, could_return=could, person=person, sensors=sensors
         )
 
     return await _changed(request, _DRIVER, work)
@@ -167,37 +135,27 @@ async def set_driver(request: Call) -> Response[bytes]:
 async def unset_driver(request: Call) -> Response[bytes]:
     """Remove the current driver of a vehicle."""
 
-    def work(tx: WriteTx, wish: Wish) -> Done:
-        vehicle, sensors = service.unset_driver(
-            tx, actor=wish.actor, vehicle_id=wish.vehicle_id, driver_id=wish.user_id, ids=wish.ids, now_ms=wish.now_ms
-        )
-        return Done(
-            vehicle=vehicle,
-            before_id=wish.user_id,
-            now_id=None,
-            could_return=_could_return(tx, wish, vehicle, wish.user_id),
-            sensors=sensors,
-        )
+    def work(tx: WriteTx, by: By, vehicle_id: VehicleId, user_id: UserId, _: PreviousAssignment) -> Done:
+        vehicle, sensors = service.unset_driver(tx, **by, vehicle_id=vehicle_id, driver_id=user_id)
+        could = _could_return(tx, by, vehicle, user_id)
+        return Done(vehicle=vehicle, before_id=user_id, now_id=None, could_return=could, sensors=sensors)
 
     return await _changed(request, _DRIVER, work)
 
 
-async def _changed(request: Call, what: str, work: Callable[[WriteTx, Wish], Done]) -> Response[bytes]:
+async def _changed(
+    request: Call, what: str, work: Callable[[WriteTx, By, VehicleId, UserId, PreviousAssignment], Done]
+) -> Response[bytes]:
     """Do the work and go to the vehicle's page, or show the choice again. Notifies the pipeline of the change."""
     form, visitor = await forms.read(request), await visitor_of(request)
-    context = context_of(request)
-    wish = Wish(
-        actor=visitor.actor,
-        vehicle_id=parameters.vehicle_id(request),
-        user_id=UserId(parameters.uuid_of(form.text(_PERSON), _PERSON)),
-        seen=_seen(form),
-        ids=context.ids,
-        now_ms=context.clock(),
-    )
+    context, vehicle_id = context_of(request), parameters.vehicle_id(request)
+    user_id, seen = UserId(parameters.uuid_of(form.text(_PERSON), _PERSON)), _seen(form)
     try:
-        done = await context.store.write(lambda tx: work(tx, wish))
+        done = await context.store.write(
+            lambda tx: work(tx, changes.by(request, visitor.actor), vehicle_id, user_id, seen)
+        )
     except AssignedMeanwhile as refusal:
-        return await _choose(request, what, chosen_id=wish.user_id, error=refusal)
+        return await _choose(request, what, chosen_id=user_id, error=refusal)
     # An unassigning form names the person shown at rendering.
     except vehicles.OtherDirector:
         return await _choose(request, what, error=AssignedMeanwhile("director"))
@@ -216,8 +174,8 @@ async def _changed(request: Call, what: str, work: Callable[[WriteTx, Wish], Don
     )
 
 
-def _could_return(tx: ReadTx, wish: Wish, vehicle: Vehicle, before_id: UserId | None) -> bool:
-    return before_id is None or service.could_drive(tx, actor=wish.actor, vehicle=vehicle, driver_id=before_id)
+def _could_return(tx: ReadTx, by: By, vehicle: Vehicle, before_id: UserId | None) -> bool:
+    return before_id is None or service.could_drive(tx, actor=by["actor"], vehicle=vehicle, driver_id=before_id)
 
 
 def _told(what: str, done: Done) -> str:

@@ -3,7 +3,7 @@
 An activation is requested, not awaited: its page refreshes itself until the result is final; without scripts the
 visitor reloads it.
 
-Not here: the sensor's record (`sensors.py`), choosing a sensor for a vehicle (`sensor_choice.py`).
+Not here: the sensor's record (`sensors.py`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,6 +19,7 @@ from tripline.domain.ids import RequestId, VehicleId, ms_of_no
 from tripline.domain.refusals import BadParameter, NotFound, Refusal
 from tripline.domain.rpc import StoredCall
 from tripline.domain.sensors import Sensor
+from tripline.domain.vehicles import Vehicle
 from tripline.http import changes, parameters
 from tripline.http.context import Call, context_of, rpc_of
 from tripline.portal.frame import deletions, digests, forms, views, windows
@@ -27,15 +28,19 @@ from tripline.portal.frame.notices import Undo
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_in, visitor_of
 from tripline.services import notifications
-from tripline.services.fleet import goes_with, vehicles
+from tripline.services.fleet import goes_with, lists, vehicles
 from tripline.services.fleet import sensors as service
 from tripline.services.rpc import activation as rpc_activation
 from tripline.services.rpc import records
 from tripline.services.rpc.activation import Progress
+from tripline.store.listing.pages import Page, PageRequest
+from tripline.store.listing.sensors import Filters, ListedSensor
 from tripline.store.lists import Span, UnknownOffset, Window
 from tripline.store.transactions import ReadTx, WriteTx
 
 CALLS: Final = 25
+SENSORS: Final = 20
+"""Sensors to choose from; a search by serial number finds the others."""
 SUGGESTED: Final = 20
 """Vehicle numbers suggested by the form."""
 NUMBERS: Final = "f-vehicleNo-list"
@@ -104,6 +109,33 @@ async def choose(request: Call) -> Response[bytes]:
         title = "portal.mounting.mount"
         return views.show(request, visitor, "mounting/numbers.html", title=title, fragment="numbers", numbers=numbers)
     return _form(request, visitor, placed, number=number, numbers=numbers)
+
+
+@page("GET", "/fleet/vehicles/{vehicleId}/sensor", access=Action.SENSOR_MOUNT)
+async def choose_sensor(request: Call) -> Response[bytes]:
+    """Choose the sensor to mount on a vehicle."""
+    asked = windows.text(request, "q")
+
+    def work(tx: ReadTx) -> tuple[Visitor, Vehicle, Page[ListedSensor]]:
+        visitor = visitor_in(tx, request)
+        vehicle_id = parameters.vehicle_id(request)
+        vehicle = vehicles.read(tx, actor=visitor.actor, vehicle_id=vehicle_id)
+        own = access.company_of(visitor.actor)
+        filters = Filters(search=asked or None, mounted=False, company_id=own)
+        page_request = PageRequest(limit=SENSORS, by="serial")
+        return visitor, vehicle, lists.SENSORS.page(tx, actor=visitor.actor, filters=filters, page_request=page_request)
+
+    visitor, vehicle, found = await context_of(request).store.read(work)
+    return views.show(
+        request,
+        visitor,
+        "mounting/choose.html",
+        title="portal.mounting.choose",
+        vehicle=vehicle,
+        asked=asked,
+        sensors=found.rows,
+        more=found.more_behind,
+    )
 
 
 @page("POST", "/fleet/sensors/{sensorId}/mount", access=Action.SENSOR_MOUNT)
