@@ -92,10 +92,9 @@ async def change(request: Call) -> ASGIApp:
 async def delete(request: Call) -> ASGIApp:
     """The administrator's account ends; a company keeps at least one."""
     context = context_of(request)
-    actor = await permission.permitted(request)
-    company_id, user_id = parameters.company_id(request), _user_id(request)
-    changed = await context.store.write(
-        lambda tx: service.delete(tx, **changes.by(request, actor), company_id=company_id, user_id=user_id)
+    changed = await changes.made(
+        request,
+        lambda tx, by: service.delete(tx, **by, company_id=parameters.company_id(request), user_id=_user_id(request)),
     )
     notifications.send(context.signals, notifications.deleted(changed))
     return answers.ok({})

@@ -157,11 +157,10 @@ async def delete(request: Call) -> ASGIApp:
     Trips of its people stay with the vehicles, without a driver.
     """
     context = context_of(request)
-    actor = await permission.permitted(request)
-    company_id = parameters.company_id(request)
-    changed = await context.store.write(
-        lambda tx: service.delete(tx, **changes.by(request, actor), company_id=company_id)
+    changed = await changes.made(
+        request, lambda tx, by: service.delete(tx, **by, company_id=parameters.company_id(request))
     )
+    company_id = parameters.company_id(request)
     notifications.send(context.signals, (*notifications.deleted(changed), *notifications.company_changed(company_id)))
     return answers.ok({})
 

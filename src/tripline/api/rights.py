@@ -167,12 +167,11 @@ async def _read(request: Call, role: UserRole) -> ASGIApp:
 
 async def _take_back(request: Call, role: UserRole) -> ASGIApp:
     context = context_of(request)
-    actor = await permission.permitted(request)
-    user_id, vehicle_id = _person_in(request, role), parameters.vehicle_id(request)
-    sensors = await context.store.write(
-        lambda tx: service.take_back(
-            tx, **changes.by(request, actor), user_id=user_id, vehicle_id=vehicle_id, role=role
-        )
+    sensors = await changes.made(
+        request,
+        lambda tx, by: service.take_back(
+            tx, **by, user_id=_person_in(request, role), vehicle_id=parameters.vehicle_id(request), role=role
+        ),
     )
     notifications.send(context.signals, notifications.sensors_changed(sensors))
     return answers.ok({})

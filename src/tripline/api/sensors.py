@@ -148,10 +148,8 @@ async def delete(request: Call) -> ASGIApp:
     Trips and events of vehicles stay and show the placeholder for their sensor; trips without a vehicle are deleted.
     """
     context = context_of(request)
-    actor = await permission.permitted(request)
-    sensor_id = parameters.sensor_id(request)
-    pending = await context.store.write(
-        lambda tx: removal.remove_sensor(tx, **changes.by(request, actor), sensor_id=sensor_id)
+    pending = await changes.made(
+        request, lambda tx, by: removal.remove_sensor(tx, **by, sensor_id=parameters.sensor_id(request))
     )
     notifications.send(context.signals, pending)
     await fleet_of(request).settling.settled(GATEWAYS)

@@ -89,8 +89,7 @@ async def list_links(request: Call) -> ASGIApp:
 @operation("DELETE", "/api/tre/v1_3/sharelink/{linkId}", access=Action.VEHICLE_SHARE, answer=None)
 async def end(request: Call) -> ASGIApp:
     """End a link at once."""
-    context = context_of(request)
-    actor = await permission.permitted(request)
-    link_id = RecordId(parameters.path_id(request, "linkId"))
-    await context.store.write(lambda tx: service.end(tx, **changes.by(request, actor), link_id=link_id))
+    await changes.made(
+        request, lambda tx, by: service.end(tx, **by, link_id=RecordId(parameters.path_id(request, "linkId")))
+    )
     return answers.ok({})

@@ -173,10 +173,8 @@ async def _change(request: Call, role: Authority) -> ASGIApp:
 
 async def _delete(request: Call, role: Authority) -> ASGIApp:
     context = context_of(request)
-    actor = await permission.permitted(request)
-    user_id = _user_id(request, role)
-    changed = await context.store.write(
-        lambda tx: service.delete(tx, **changes.by(request, actor), role=role, user_id=user_id)
+    changed = await changes.made(
+        request, lambda tx, by: service.delete(tx, **by, role=role, user_id=_user_id(request, role))
     )
     notifications.send(context.signals, notifications.deleted(changed))
     return answers.ok({})

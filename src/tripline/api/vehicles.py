@@ -118,10 +118,8 @@ async def modify(request: Call) -> ASGIApp:
 async def delete(request: Call) -> ASGIApp:
     """Delete the vehicle with its trips, delegations and rights. Its sensors are unmounted and stay."""
     context = context_of(request)
-    actor = await permission.permitted(request)
-    vehicle_id = parameters.vehicle_id(request)
-    pending = await context.store.write(
-        lambda tx: service.delete(tx, **changes.by(request, actor), vehicle_id=vehicle_id)
+    pending = await changes.made(
+        request, lambda tx, by: service.delete(tx, **by, vehicle_id=parameters.vehicle_id(request))
     )
     notifications.send(context.signals, pending)
     return answers.ok({})
@@ -175,10 +173,7 @@ async def count(request: Call) -> ASGIApp:
 
 async def _moved(request: Call, event: vehicles.VehicleEvent) -> ASGIApp:
     """The vehicle in the state that the event leads to."""
-    context = context_of(request)
-    actor = await permission.permitted(request)
-    vehicle_id = parameters.vehicle_id(request)
-    moved = await context.store.write(
-        lambda tx: service.move(tx, **changes.by(request, actor), vehicle_id=vehicle_id, event=event)
+    moved = await changes.made(
+        request, lambda tx, by: service.move(tx, **by, vehicle_id=parameters.vehicle_id(request), event=event)
     )
     return answers.ok(rest_vehicles.vehicle_record(moved.vehicle))
