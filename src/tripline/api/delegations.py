@@ -4,6 +4,7 @@ A vehicle can be delegated on either of two paths (G13, X2): the company's, here
 `toCompanyId`, which `rights.py` serves with `delegate_to`.
 """
 
+from functools import partial
 from typing import Final
 
 from litestar.types import ASGIApp
@@ -64,23 +65,21 @@ async def take_back(request: Call) -> ASGIApp:
     return answers.ok({})
 
 
-@operation(
+_vehicles_at: Final = partial(
+    operation,
     "GET",
-    "/api/tre/v1/company/{companyId}/vehicles/delegated",
     access=Action.VEHICLE_READ,
     answer=pages.named(rest_vehicles.VehicleRecord),
 )
+
+
+@_vehicles_at("/api/tre/v1/company/{companyId}/vehicles/delegated")
 async def list_received(request: Call) -> ASGIApp:
     """The vehicles that were delegated to the company, by number."""
     return await _vehicles(request, received=True)
 
 
-@operation(
-    "GET",
-    "/api/tre/v1/company/{companyId}/vehicles/delegating",
-    access=Action.VEHICLE_READ,
-    answer=pages.named(rest_vehicles.VehicleRecord),
-)
+@_vehicles_at("/api/tre/v1/company/{companyId}/vehicles/delegating")
 async def list_delegating(request: Call) -> ASGIApp:
     """The vehicles that the company delegated, by number; a partner's are all delegated to its operator."""
     return await _vehicles(request, received=False)

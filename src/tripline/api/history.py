@@ -1,5 +1,8 @@
 """The history of vehicles, sensors, people and companies: their changes, with author and time (spec/rest 7.8)."""
 
+from functools import partial
+from typing import Final
+
 from litestar.types import ASGIApp
 
 from tripline.domain.access import Action, Actor, Thing
@@ -11,13 +14,14 @@ from tripline.store.transactions import ReadTx
 from tripline.wire.rest import history as rest_history
 from tripline.wire.rest.base import Page
 
-
-@operation(
+_history: Final = partial(
+    operation,
     "GET",
-    "/api/tre/v1/vehicle/{vehicleId}/history",
-    access=Action.VEHICLE_HISTORY_READ,
     answer=pages.timed(rest_history.HistoryRecord),
 )
+
+
+@_history("/api/tre/v1/vehicle/{vehicleId}/history", access=Action.VEHICLE_HISTORY_READ)
 async def of_vehicle(request: Call) -> ASGIApp:
     """Who changed the vehicle, its sensors, director, driver, delegations and rights, newest first by default;
     of a deleted one too.
@@ -25,12 +29,7 @@ async def of_vehicle(request: Call) -> ASGIApp:
     return await _page(request, Thing.VEHICLE, "vehicleId")
 
 
-@operation(
-    "GET",
-    "/api/tre/v1/sensor/{sensorId}/history",
-    access=Action.SENSOR_HISTORY_READ,
-    answer=pages.timed(rest_history.HistoryRecord),
-)
+@_history("/api/tre/v1/sensor/{sensorId}/history", access=Action.SENSOR_HISTORY_READ)
 async def of_sensor(request: Call) -> ASGIApp:
     """Changes and mountings of the sensor with their authors, newest first by default; of a deleted sensor too.
 
@@ -39,12 +38,7 @@ async def of_sensor(request: Call) -> ASGIApp:
     return await _page(request, Thing.SENSOR, "sensorId")
 
 
-@operation(
-    "GET",
-    "/api/tre/v1/user/{userId}/history",
-    access=Action.USER_HISTORY_READ,
-    answer=pages.timed(rest_history.HistoryRecord),
-)
+@_history("/api/tre/v1/user/{userId}/history", access=Action.USER_HISTORY_READ)
 async def of_user(request: Call) -> ASGIApp:
     """Changes of the director, driver or administrator and of the person's rights, newest first by default.
 
@@ -53,12 +47,7 @@ async def of_user(request: Call) -> ASGIApp:
     return await _page(request, Thing.USER, "userId")
 
 
-@operation(
-    "GET",
-    "/api/tre/v1/company/{companyId}/history",
-    access=Action.COMPANY_HISTORY_READ,
-    answer=pages.timed(rest_history.HistoryRecord),
-)
+@_history("/api/tre/v1/company/{companyId}/history", access=Action.COMPANY_HISTORY_READ)
 async def of_company(request: Call) -> ASGIApp:
     """Changes of the company's record and candidates, and imports, with their authors, newest first by default.
 

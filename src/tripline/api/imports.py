@@ -1,5 +1,6 @@
 """Bulk registration of vehicles and sensors from CSV files (spec/gaps H17), and sample files to start from."""
 
+from functools import partial
 from typing import Final
 
 from litestar.response import Response
@@ -42,10 +43,9 @@ REFUSES: Final = (
 )
 
 
-@operation(
+_import_at: Final = partial(
+    operation,
     "POST",
-    "/api/tre/v1/vehicles/bulk",
-    access=Action.VEHICLE_CREATE,
     request=bytes,
     request_types=(CSV, uploads.FORM),
     streamed=True,
@@ -53,22 +53,15 @@ REFUSES: Final = (
     query=HOW,
     refuses=REFUSES,
 )
+
+
+@_import_at("/api/tre/v1/vehicles/bulk", access=Action.VEHICLE_CREATE)
 async def import_vehicles(request: Call) -> ASGIApp:
     """Register the vehicles in a CSV file, each row like one registration."""
     return await _imported(request, import_kinds.VEHICLES)
 
 
-@operation(
-    "POST",
-    "/api/tre/v1/sensors/bulk",
-    access=Action.SENSOR_CREATE,
-    request=bytes,
-    request_types=(CSV, uploads.FORM),
-    streamed=True,
-    answer=rest_imports.ImportReport,
-    query=HOW,
-    refuses=REFUSES,
-)
+@_import_at("/api/tre/v1/sensors/bulk", access=Action.SENSOR_CREATE)
 async def import_sensors(request: Call) -> ASGIApp:
     """Register the sensors in a CSV file, each row like one registration."""
     return await _imported(request, import_kinds.SENSORS)

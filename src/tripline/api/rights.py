@@ -3,6 +3,7 @@
 The director's path with the header `toCompanyId` delegates a vehicle to a company instead (G13, X2; `delegations.py`).
 """
 
+from functools import partial
 from typing import Final
 
 from litestar.types import ASGIApp
@@ -69,23 +70,21 @@ async def give_driver(request: Call) -> ASGIApp:
     return await _give(request, UserRole.DRIVER)
 
 
-@operation(
+_right_at: Final = partial(
+    operation,
     "GET",
-    "/api/tre/v1/director/{directorId}/relation/vehicle/{vehicleId}",
     access=Action.RIGHT_READ,
     answer=rest_delegations.RightRecord,
 )
+
+
+@_right_at("/api/tre/v1/director/{directorId}/relation/vehicle/{vehicleId}")
 async def read_director(request: Call) -> ASGIApp:
     """The director's right on a vehicle as DELEGATED_DIRECTOR."""
     return await _read(request, UserRole.DELEGATED_DIRECTOR)
 
 
-@operation(
-    "GET",
-    "/api/tre/v1/driver/{driverId}/relation/vehicle/{vehicleId}",
-    access=Action.RIGHT_READ,
-    answer=rest_delegations.RightRecord,
-)
+@_right_at("/api/tre/v1/driver/{driverId}/relation/vehicle/{vehicleId}")
 async def read_driver(request: Call) -> ASGIApp:
     """The right to drive a vehicle."""
     return await _read(request, UserRole.DRIVER)
@@ -110,23 +109,21 @@ async def take_back_driver(request: Call) -> ASGIApp:
     return await _take_back(request, UserRole.DRIVER)
 
 
-@operation(
+_rights_at: Final = partial(
+    operation,
     "GET",
-    "/api/tre/v1/director/{directorId}/relation/vehicles",
     access=Action.RIGHT_READ,
     answer=pages.named(rest_delegations.RightRecord),
 )
+
+
+@_rights_at("/api/tre/v1/director/{directorId}/relation/vehicles")
 async def list_director(request: Call) -> ASGIApp:
     """The director's rights as DELEGATED_DIRECTOR, by vehicle number."""
     return await _list(request, UserRole.DELEGATED_DIRECTOR)
 
 
-@operation(
-    "GET",
-    "/api/tre/v1/driver/{driverId}/relation/vehicles",
-    access=Action.RIGHT_READ,
-    answer=pages.named(rest_delegations.RightRecord),
-)
+@_rights_at("/api/tre/v1/driver/{driverId}/relation/vehicles")
 async def list_driver(request: Call) -> ASGIApp:
     """The rights to drive that the person has, by vehicle number."""
     return await _list(request, UserRole.DRIVER)

@@ -4,6 +4,7 @@ Paths carry the version of their family (spec/interface, Versioning).
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import msgspec
@@ -71,49 +72,43 @@ _OWNERS: Final[dict[Owner, tuple[str, _Find[None]]]] = {
 """The name of an owner's id in the path, and who lets pass."""
 
 
-@operation(
+_scored: Final = partial(
+    operation,
     "GET",
-    "/api/tre/v1_3/vehicle/{vehicleId}/analytics/drivingScore",
     access=Action.DRIVING_READ,
     answer=pages.timed(DrivingScore),
     query=(pages.BY,),
 )
+
+
+@_scored("/api/tre/v1_3/vehicle/{vehicleId}/analytics/drivingScore")
 async def vehicle_scores(request: Call) -> ASGIApp:
     """Page of the vehicle's scores."""
     return answers.ok(await _page(request, Owner.VEHICLE, _SCORES))
 
 
-@operation(
-    "GET",
-    "/api/tre/v1_2/driver/{driverId}/analytics/drivingScore",
-    access=Action.DRIVING_READ,
-    answer=pages.timed(DrivingScore),
-    query=(pages.BY,),
-)
+@_scored("/api/tre/v1_2/driver/{driverId}/analytics/drivingScore")
 async def driver_scores(request: Call) -> ASGIApp:
     """Page of the scores of trips that the person drove."""
     return answers.ok(await _page(request, Owner.DRIVER, _SCORES))
 
 
-@operation(
+_reported: Final = partial(
+    operation,
     "GET",
-    "/api/tre/v1_3/vehicle/{vehicleId}/analytics/gpsEvent",
     access=Action.DRIVING_READ,
     answer=pages.timed(GpsEvent),
     query=(pages.BY,),
 )
+
+
+@_reported("/api/tre/v1_3/vehicle/{vehicleId}/analytics/gpsEvent")
 async def vehicle_events(request: Call) -> ASGIApp:
     """Page of the vehicle's GPS events."""
     return answers.ok(await _page(request, Owner.VEHICLE, _EVENTS))
 
 
-@operation(
-    "GET",
-    "/api/tre/v1_2/driver/{driverId}/analytics/gpsEvent",
-    access=Action.DRIVING_READ,
-    answer=pages.timed(GpsEvent),
-    query=(pages.BY,),
-)
+@_reported("/api/tre/v1_2/driver/{driverId}/analytics/gpsEvent")
 async def driver_events(request: Call) -> ASGIApp:
     """Page of the GPS events of trips that the person drove."""
     return answers.ok(await _page(request, Owner.DRIVER, _EVENTS))

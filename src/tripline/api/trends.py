@@ -3,6 +3,7 @@
 All ours, not of the interface (spec/rest 10.5).
 """
 
+from functools import partial
 from typing import Any, Final, Literal
 from zoneinfo import ZoneInfo
 
@@ -47,25 +48,28 @@ _RANKING: Final = (
 )
 
 
-@operation(
-    "GET", "/api/tre/v1_3/vehicle/{vehicleId}/analytics/trend", access=Action.DRIVING_READ, answer=Trend, query=_TREND
+_trend_of: Final = partial(
+    operation,
+    "GET",
+    access=Action.DRIVING_READ,
+    answer=Trend,
+    query=_TREND,
 )
+
+
+@_trend_of("/api/tre/v1_3/vehicle/{vehicleId}/analytics/trend")
 async def vehicle_trend(request: Call) -> ASGIApp:
     """The vehicle's scored trips by day, week or month."""
     return await _trend(request, Subject.VEHICLE, "vehicleId")
 
 
-@operation(
-    "GET", "/api/tre/v1_3/driver/{driverId}/analytics/trend", access=Action.DRIVING_READ, answer=Trend, query=_TREND
-)
+@_trend_of("/api/tre/v1_3/driver/{driverId}/analytics/trend")
 async def driver_trend(request: Call) -> ASGIApp:
     """The scored trips that the person drove, by day, week or month."""
     return await _trend(request, Subject.DRIVER, "driverId")
 
 
-@operation(
-    "GET", "/api/tre/v1_3/company/{companyId}/analytics/trend", access=Action.DRIVING_READ, answer=Trend, query=_TREND
-)
+@_trend_of("/api/tre/v1_3/company/{companyId}/analytics/trend")
 async def company_trend(request: Call) -> ASGIApp:
     """The scored trips of the company's sensors by day, week or month."""
     return await _trend(request, Subject.COMPANY, "companyId")

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
 
 import msgspec
@@ -70,76 +71,56 @@ _ORDER: Final = Value("ascOrder", bool, "true: oldest first; else newest first",
 _QUERY: Final = (pages.LIMIT, pages.ID_OFFSET, *_PERIOD, _ORDER, *_FILTERS)
 
 
-@operation(
+_listing: Final = partial(
+    operation,
     "GET",
-    "/api/tre/v1_3/company/{companyId}/trips",
     access=Action.DRIVING_READ,
     answer=ListedTrips,
     query=_QUERY,
 )
+
+
+@_listing("/api/tre/v1_3/company/{companyId}/trips")
 async def list_of_company(request: Call) -> ASGIApp:
     """Trips of the company's vehicles by start, as far as the caller may read them; of the own company: all of them."""
     return await _list(request, company="companyId")
 
 
-@operation(
-    "GET",
-    "/api/tre/v1_3/vehicle/{vehicleId}/trips",
-    access=Action.DRIVING_READ,
-    answer=ListedTrips,
-    query=_QUERY,
-)
+@_listing("/api/tre/v1_3/vehicle/{vehicleId}/trips")
 async def list_of_vehicle(request: Call) -> ASGIApp:
     """Trips of the vehicle by start, also those without a score."""
     return await _list(request, vehicle="vehicleId")
 
 
-@operation(
-    "GET",
-    "/api/tre/v1_3/driver/{driverId}/trips",
-    access=Action.DRIVING_READ,
-    answer=ListedTrips,
-    query=_QUERY,
-)
+@_listing("/api/tre/v1_3/driver/{driverId}/trips")
 async def list_of_driver(request: Call) -> ASGIApp:
     """Trips that the person drove, by start, also those without a score."""
     return await _list(request, driver="driverId")
 
 
-@operation(
+_summing: Final = partial(
+    operation,
     "GET",
-    "/api/tre/v1_3/company/{companyId}/trips/sums",
     access=Action.DRIVING_READ,
     answer=TripSumsRecord,
     query=(*_PERIOD, *_FILTERS),
     refuses=(TooLong,),
 )
+
+
+@_summing("/api/tre/v1_3/company/{companyId}/trips/sums")
 async def sums_of_company(request: Call) -> ASGIApp:
     """Trips, distance, driving time and score of the company's trips by start."""
     return await _sums(request, company="companyId")
 
 
-@operation(
-    "GET",
-    "/api/tre/v1_3/vehicle/{vehicleId}/trips/sums",
-    access=Action.DRIVING_READ,
-    answer=TripSumsRecord,
-    query=(*_PERIOD, *_FILTERS),
-    refuses=(TooLong,),
-)
+@_summing("/api/tre/v1_3/vehicle/{vehicleId}/trips/sums")
 async def sums_of_vehicle(request: Call) -> ASGIApp:
     """Trips, distance, driving time and score of the vehicle's trips by start."""
     return await _sums(request, vehicle="vehicleId")
 
 
-@operation(
-    "GET",
-    "/api/tre/v1_3/driver/{driverId}/trips/sums",
-    access=Action.DRIVING_READ,
-    answer=TripSumsRecord,
-    query=(*_PERIOD, *_FILTERS),
-    refuses=(TooLong,),
-)
+@_summing("/api/tre/v1_3/driver/{driverId}/trips/sums")
 async def sums_of_driver(request: Call) -> ASGIApp:
     """Trips, distance, driving time and score of the person's trips by start."""
     return await _sums(request, driver="driverId")

@@ -3,6 +3,9 @@
 Not here: trips of a vehicle (`trips.py`), scores and GPS events of a driver (`scores.py`).
 """
 
+from functools import partial
+from typing import Final
+
 from litestar.types import ASGIApp
 
 from tripline.api.users import ID_IN_PATH
@@ -20,24 +23,21 @@ from tripline.store.trips import trips
 from tripline.wire.rest import trips as rest_trips
 from tripline.wire.rest.base import Page
 
-
-@operation(
+_listing: Final = partial(
+    operation,
     "GET",
-    "/api/tre/v1/director/{directorId}/trips",
     access=Action.DRIVING_READ,
     answer=pages.timed(rest_trips.TripRecord),
 )
+
+
+@_listing("/api/tre/v1/director/{directorId}/trips")
 async def list_of_director(request: Call) -> ASGIApp:
     """The trips that the director drove, newest first by default."""
     return await _list(request, Authority.DIRECTOR)
 
 
-@operation(
-    "GET",
-    "/api/tre/v1/driver/{driverId}/trips",
-    access=Action.DRIVING_READ,
-    answer=pages.timed(rest_trips.TripRecord),
-)
+@_listing("/api/tre/v1/driver/{driverId}/trips")
 async def list_of_driver(request: Call) -> ASGIApp:
     """The trips that the driver, or a director, drove, newest first by default."""
     return await _list(request, Authority.DRIVER)

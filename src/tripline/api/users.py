@@ -4,6 +4,7 @@ e-mail address (spec/rest 7.2).
 Not here: their trips (`trips_of_people.py`), administrators (`administrators.py`).
 """
 
+from functools import partial
 from typing import Final
 
 from litestar.types import ASGIApp
@@ -30,29 +31,24 @@ ID_IN_PATH: Final = {Authority.DIRECTOR: "directorId", Authority.DRIVER: "driver
 _CHANGE_REFUSES: Final = (people.EmailTaken, people.OwnCredentials)
 
 
-@operation(
+_register_at: Final = partial(
+    operation,
     "POST",
-    "/api/tre/v1/director",
     access=Action.PERSON_CREATE,
     request=rest_people.PersonRequest,
     required=("name", "email", "password"),
     answer=rest_people.UserRecord,
     refuses=(people.EmailTaken,),
 )
+
+
+@_register_at("/api/tre/v1/director")
 async def register_director(request: Call) -> ASGIApp:
     """A director of the caller's company."""
     return await _register(request, Authority.DIRECTOR)
 
 
-@operation(
-    "POST",
-    "/api/tre/v1/driver",
-    access=Action.PERSON_CREATE,
-    request=rest_people.PersonRequest,
-    required=("name", "email", "password"),
-    answer=rest_people.UserRecord,
-    refuses=(people.EmailTaken,),
-)
+@_register_at("/api/tre/v1/driver")
 async def register_driver(request: Call) -> ASGIApp:
     """A driver of the caller's company."""
     return await _register(request, Authority.DRIVER)
@@ -184,25 +180,22 @@ def _user_id(request: Call, role: Authority) -> UserId:
     return UserId(parameters.path_id(request, ID_IN_PATH[role]))
 
 
-@operation(
+_list_at: Final = partial(
+    operation,
     "GET",
-    "/api/tre/v1/directors",
     access=Action.PERSON_LIST,
     answer=pages.named(rest_people.UserRecord),
     query=(pages.OF_COMPANY,),
 )
+
+
+@_list_at("/api/tre/v1/directors")
 async def list_directors(request: Call) -> ASGIApp:
     """The directors of a company (the caller's when none is named), by name."""
     return await _list(request, Authority.DIRECTOR)
 
 
-@operation(
-    "GET",
-    "/api/tre/v1/drivers",
-    access=Action.PERSON_LIST,
-    answer=pages.named(rest_people.UserRecord),
-    query=(pages.OF_COMPANY,),
-)
+@_list_at("/api/tre/v1/drivers")
 async def list_drivers(request: Call) -> ASGIApp:
     """The drivers of a company (the caller's when none is named), by name; its directors are not among them."""
     return await _list(request, Authority.DRIVER)
