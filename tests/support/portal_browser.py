@@ -82,10 +82,19 @@ def browsing(*flags: str, program: str | None = browsers.PROGRAM) -> Iterator[Br
 
 @contextmanager
 def watching(
-    browser: Browser, origin: str, look: Look = PLAIN, *, scripts: bool = True, session: str | None = None
+    browser: Browser,
+    origin: str,
+    look: Look = PLAIN,
+    *,
+    scripts: bool = True,
+    session: str | None = None,
+    scale: float = 1.0,
 ) -> Iterator[Watched]:
-    """A page in a window of its own, with the cookie of this session; nothing is open in it yet."""
-    with _window(browser, look, scripts=scripts) as window:
+    """A page in a window of its own, with the cookie of this session; nothing is open in it yet.
+
+    `scale`: drawn pixels for each pixel of the layout. With fewer, maps take less time and lines are too thick.
+    """
+    with _window(browser, look, scripts=scripts, scale=scale) as window:
         if session is not None:
             window.add_cookies([{"name": portal_tour.COOKIE, "value": session, "url": origin}])
         page = window.new_page()
@@ -99,13 +108,14 @@ def watching(
 
 
 @contextmanager
-def _window(browser: Browser, look: Look, *, scripts: bool) -> Iterator[BrowserContext]:
+def _window(browser: Browser, look: Look, *, scripts: bool, scale: float) -> Iterator[BrowserContext]:
     window = browser.new_context(
         viewport={"width": look.width, "height": HEIGHT},
         locale={"ko": "ko-KR"}.get(look.language, "en-GB"),
         color_scheme="dark" if look.theme == "dark" else "light",
         java_script_enabled=scripts,
         reduced_motion="reduce",
+        device_scale_factor=scale,
     )
     window.set_default_timeout(PATIENCE_MS)
     expect.set_options(timeout=PATIENCE_MS)
