@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
-from evaluation import road_forms, roads
+from evaluation import city, road_forms, roads
 from evaluation.road_forms import FORMS
 from evaluation.road_page import PLACES
 
@@ -14,38 +14,50 @@ from tripline.roads import candidates, countries
 
 pytestmark = pytest.mark.deep
 
-Measure = Callable[[Any, int], list[dict[str, Any]]]
+Measure = Callable[..., list[dict[str, Any]]]
 
 
-def kept(measure: Callable[[Any, int], Iterable[dict[str, Any]]]) -> Measure:
+def kept(measure: Callable[..., Iterable[dict[str, Any]]]) -> Measure:
     """The same measurement, which is made once for so many drives on the shipped extract."""
-    found: dict[int, list[dict[str, Any]]] = {}
+    found: dict[tuple[int, ...], list[dict[str, Any]]] = {}
 
-    def again(of: Any, drives: int) -> list[dict[str, Any]]:
+    def again(*given: Any) -> list[dict[str, Any]]:
+        drives = given[1:]
         if drives not in found:
-            found[drives] = list(measure(of, drives))
+            found[drives] = list(measure(*given))
         return copy.deepcopy(found[drives])
 
     return again
 
 
-ROWS, OF_FORMS = kept(roads.measured), kept(road_forms.measured)
+MEASURED = {module: kept(module.measured) for module in (roads, road_forms, city)}
+"""Measurements of the program as it is."""
+DRIVES = 16
 
 
-@pytest.fixture
-def _measured_once(monkeypatch):
-    monkeypatch.setattr(roads, "measured", ROWS)
-    monkeypatch.setattr(road_forms, "measured", OF_FORMS)
+@pytest.fixture(scope="module", autouse=True)
+def _measured_first():
+    """Measure before a test changes the program."""
+    MEASURED[roads](roads.World.of(roads.MAP), DRIVES)
+    MEASURED[road_forms](roads.MAP, DRIVES)
+    MEASURED[city]()
+
+
+def keep(monkeypatch, *modules):
+    """Make the measurements of these modules once for all tests."""
+    for module in modules:
+        monkeypatch.setattr(module, "measured", MEASURED[module])
 
 
 def run(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr("sys.argv", ["evaluation.roads", "--drives", "16", "--out", str(tmp_path)])
+    monkeypatch.setattr("sys.argv", ["evaluation.roads", "--drives", str(DRIVES), "--out", str(tmp_path)])
     code = roads.main()
     return code, capsys.readouterr().out, json.loads((tmp_path / "roads.json").read_text("utf-8"))
 
 
-@pytest.mark.usefixtures("_measured_once")
 def test_gates_hold_and_every_row_is_told(monkeypatch, capsys, tmp_path):
+    keep(monkeypatch, roads, road_forms, city)
+
     code, told, facts = run(monkeypatch, capsys, tmp_path)
 
     assert (code, "MISSED" in told) == (0, False)
@@ -63,8 +75,8 @@ def test_gates_hold_and_every_row_is_told(monkeypatch, capsys, tmp_path):
     assert all(form in page for form in FORMS)
 
 
-@pytest.mark.usefixtures("_measured_once")
 def test_valhalla_stands_beside_us_where_it_had_the_same_drives(monkeypatch, capsys, tmp_path):
+    keep(monkeypatch, roads, road_forms, city)
     seen = {"right_road": 0.1234, "right_limit": 1, "wrong": 0}
     of_class, of_form = seen | {"right_road": 0.2345}, seen | {"right_road": 0.3456}
     row = {"kind": "white", "noise": 5, "interval": 1, "valhalla": seen | {"classes": {"secondary": of_class}}}
@@ -80,6 +92,7 @@ def test_valhalla_stands_beside_us_where_it_had_the_same_drives(monkeypatch, cap
 
 
 def test_matcher_without_directions_and_distances_misses_them(monkeypatch, capsys, tmp_path):
+    keep(monkeypatch, road_forms, city)
     monkeypatch.setattr(candidates, "SIGMA_M", 1_000.0)
     monkeypatch.setattr(candidates, "HEADING", 0.0)
 
@@ -89,6 +102,7 @@ def test_matcher_without_directions_and_distances_misses_them(monkeypatch, capsy
 
 
 def test_form_of_a_limit_that_is_not_read_misses_its_gate(monkeypatch, capsys, tmp_path):
+    keep(monkeypatch, roads, city)
     monkeypatch.setattr(countries, "_BY_PLATE", {"KR": "GB"})
 
     code, told, facts = run(monkeypatch, capsys, tmp_path)
