@@ -101,3 +101,4 @@ format: $(STAMP)
 
 docs: $(STAMP)
 	$(BIN)/python -m tests.support.reference
+	$(BIN)/python -m tests.support.explained_trips

@@ -10,6 +10,7 @@ from tests.support.rest import Login, Rest
 from tripline.adapters.signals.local import LocalSignals
 from tripline.domain.ids import no_of
 from tripline.ports.mails import Letter
+from tripline.ports.maps import RoadMatcher
 from tripline.scoring.rules import Rules
 from tripline.services.accounts.postman import Postman
 from tripline.services.scores.scorer import Scorer
@@ -54,7 +55,7 @@ class Fleet:
         await self.score()
         return trip_id
 
-    def scorer(self) -> Scorer:
+    def scorer(self, roads: RoadMatcher | None = None) -> Scorer:
         return Scorer(
             store=self.app.store,
             rules=Rules(),
@@ -62,6 +63,7 @@ class Fleet:
             signals=scoring_rows.Hints(),
             clock=lambda: self.app.now_ms,
             zone=scoring_rows.ZONE,
+            roads=roads,
         )
 
     async def score(self) -> None:
