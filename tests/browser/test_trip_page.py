@@ -67,6 +67,8 @@ def test_trip_is_read_by_keyboard_and_replayed(driven):
         page.goto(f"{api}/trips/{trip_id}")
         at = page.locator("[data-part=at]")
         chart = page.locator("[data-part=chart]")
+        begin, point = (page.locator(each).first.bounding_box() for each in (".u-over", ".u-cursor-pt"))
+        assert point["x"] + point["width"] / 2 == pytest.approx(begin["x"], abs=2)
         chart.focus()
         first = at.inner_text()
         chart.press("Shift+ArrowRight")

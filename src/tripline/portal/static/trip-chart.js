@@ -69,6 +69,8 @@ export function drawChart(place, track, { zone, language, brushed, span = [track
     ],
     hooks: {
       drawAxes: [shade],
+      // Before, it has no scales to find the cursor's place by.
+      ready: [() => shown.show(track.moment)],
       setScale: [
         (drawn, scale) => {
           const { min, max } = drawn.scales.x;
@@ -105,7 +107,7 @@ export function drawChart(place, track, { zone, language, brushed, span = [track
     const seen = { assumed: track.assumed.includes(true), "no-fix": track.noFix.length > 0, "no-speed": !track.hasSpeeds, limit: track.limits.some((limit, no) => limit !== null && !track.assumed[no]) };
     each.hidden = !seen[each.dataset.key];
   }
-  return {
+  const shown = {
     /** Put the cursor at a sample. */
     show(place) {
       const left = chart.valToPos(seconds[place], "x");
@@ -119,4 +121,5 @@ export function drawChart(place, track, { zone, language, brushed, span = [track
       if (at < min || at > max) chart.setScale("x", { min: at - (max - min) / 2, max: at + (max - min) / 2 });
     },
   };
+  return shown;
 }
