@@ -8,7 +8,7 @@ import msgspec
 from tripline.domain.listed_trips import ListedTrip, TripSums
 from tripline.domain.vehicle_days import Drive, Ends, Point, VehicleDay
 from tripline.wire.described import about
-from tripline.wire.rest import examples
+from tripline.wire.rest import examples, quality
 from tripline.wire.rest.base import Id, id_or_unset
 from tripline.wire.rest.tracks import NO_FIX, SAMPLES, NoFix, Samples
 
@@ -52,18 +52,8 @@ class ListedTripRecord(msgspec.Struct, frozen=True, rename="camel", kw_only=True
     ]
     not_scored: Annotated[str | None, about("why it has no score; null: it has one, or waits for it", "too_short")]
     score: Annotated[float | None, about("0 to 100; null: it has none", 93.4)]
-    limit_known: Annotated[
-        float | None,
-        about("share of the distance whose speed limit the map tells, 0 to 1; null: it was not judged", 0.9),
-    ]
-    harsh_known: Annotated[
-        bool | None,
-        about(
-            "false: the trip has no speeds, and positions too noisy to show harsh driving: its score has"
-            " no harsh event; null: it was not judged",
-            True,
-        ),
-    ]
+    limit_known: Annotated[float | None, quality.LIMIT_KNOWN]
+    harsh_known: Annotated[bool | None, quality.HARSH_KNOWN]
     distance: Annotated[float | None, about("metres, as judged, else as its trip message says; null: unknown", 49162.0)]
     driving: Annotated[float | None, about("driving time, seconds; null: no score", 4110.0)]
     accel: Annotated[int | None, about("sudden starts and accelerations; null: no score", 1)]

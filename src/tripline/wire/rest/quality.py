@@ -1,6 +1,6 @@
 """JSON of the quality of a trip's samples, in the explanation of its score and in the trip (spec/rest 10.1)."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 
@@ -22,6 +22,14 @@ EXAMPLE: dict[str, object] = {
     "harshSource": "speeds",
     "eventPrecision": 0.99,
 }
+LIMIT_KNOWN: Final = about(
+    "share of the distance whose speed limit the map tells, 0 to 1; null: it was not judged", 0.9
+)
+HARSH_KNOWN: Final = about(
+    "false: the trip has no speeds, and positions too noisy to show harsh driving: its score has no harsh event;"
+    " null: it was not judged",
+    True,
+)
 
 
 class LimitShares(msgspec.Struct, frozen=True, rename="camel"):

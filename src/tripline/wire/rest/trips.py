@@ -75,18 +75,8 @@ class JudgedTripRecord(TripRecord, rename="camel", kw_only=True):
             "too_short",
         ),
     ]
-    limit_known: Annotated[
-        float | None,
-        about("share of the distance whose speed limit the map tells, 0 to 1; null: it was not judged", 0.0),
-    ]
-    harsh_known: Annotated[
-        bool | None,
-        about(
-            "false: the trip has no speeds, and positions too noisy to show harsh driving: its score has"
-            " no harsh event; null: it was not judged",
-            True,
-        ),
-    ]
+    limit_known: Annotated[float | None, quality.LIMIT_KNOWN]
+    harsh_known: Annotated[bool | None, quality.HARSH_KNOWN]
     quality: Annotated[
         quality.DataQuality | None, about("how good its samples were; null: it was not judged", quality.EXAMPLE)
     ]
