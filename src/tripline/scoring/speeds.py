@@ -239,7 +239,7 @@ def lone(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, jumps: Ints, rul
 
 
 def frozen(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, jumps: Ints, steps_kmh: Floats, rules: Rules) -> Ints:
-    """The samples that repeat a speed until it jumps to the right one, where positions contradict them.
+    """The last samples that repeat a speed until it jumps to the right one, where positions contradict them.
 
     `jumps`: the intervals to check, ascending. `steps_kmh`: shape n, the steps of the devices' speeds.
     """
@@ -253,15 +253,10 @@ def frozen(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, jumps: Ints, s
     last, least = last[inside], least[inside]
     for back in range(2, FROZEN):
         if not last.size:
-            return last
+            break
         same = speed_kmh[last - np.minimum(back, least - 1)] == speed_kmh[last]
         last, least = last[same], least[same]
-    if not last.size:
-        return last
-    differs = np.append(True, np.diff(speed_kmh) != 0)
-    differs[drives.starts[drives.at(last)]] = True
-    begins = np.flatnonzero(differs)
-    first = begins[np.searchsorted(begins, last, side="right") - 1]
+    first = last + 1 - least
     wrong = _contradicted(drives, speed_kmh, first, last + 1)
     return ranges(first[wrong] + 1, last[wrong])
 
