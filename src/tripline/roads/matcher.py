@@ -9,6 +9,7 @@ Not here: anchors (`anchors.py`), candidates of a point (`candidates.py`), costs
 from typing import Final, NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from tripline.roads import anchors as thinned
 from tripline.roads import candidates as nearness
@@ -16,7 +17,9 @@ from tripline.roads import changes, crossings
 from tripline.roads.anchors import GAP_MS, STILL_KMH, Anchors, Directions
 from tripline.roads.candidates import MOST, Candidates
 from tripline.roads.index import REACH_M, RoadIndex
-from tripline.scoring.drives import Drives, Flags, Floats, Ints
+from tripline.scoring import speeds
+from tripline.scoring.drives import Drives, Flags, Floats, Ints, instants
+from tripline.scoring.rules import Rules
 
 OFF_ROAD: Final = 9.0
 """The cost of a point on no road: more than distance alone costs on any road within reach."""
@@ -49,6 +52,22 @@ class Trace(NamedTuple):
     """Index of each sample among the given ones."""
     samples: Samples
     anchors: Anchors
+
+
+def paced(drives: Drives, rules: Rules) -> Drives:
+    """The drives, those without speeds with the ones by positions that scoring judges them by.
+
+    Samples that scoring merges with a later one stay without.
+    """
+    without = speeds.lacking(drives, drives.speed_kmh)
+    if not without.any():
+        return drives
+    numbered = replace(drives, road=np.arange(drives.time_ms.size, dtype=np.int32))
+    merged = instants(numbered, instant_ms=rules.scoring.instant_ms)
+    speed_kmh = drives.speed_kmh.copy()
+    exact = np.zeros(len(drives), np.bool_)
+    speed_kmh[merged.road] = speeds.from_positions(merged, merged.speed_kmh, without, exact, rules)
+    return replace(drives, speed_kmh=speed_kmh)
 
 
 def matched(index: RoadIndex, drives: Drives) -> Matches:

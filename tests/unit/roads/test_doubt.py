@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from tests.support import made_roads
 
 from tripline.roads import doubt, limited, matcher
 from tripline.scoring.quality import LimitSource
-from tripline.scoring.rules import Column
+from tripline.scoring.rules import Column, Rules
 
 LINES = {1: [(0, 0), (3_000, 0)], 2: [(0, 22), (3_000, 22)]}
 TAGS = {1: {"maxspeed": "80"}, 2: {"maxspeed": "60"}}
@@ -114,3 +115,36 @@ def test_trips_and_the_order_of_samples_do_not_change_each_other():
 
     assert [set(part) for part in np.split(np.nan_to_num(ahead), own.starts[1:-1])] == [{0}, {80}, {80}]
     assert np.array_equal(limits(own), ahead, equal_nan=True)
+
+
+@pytest.mark.parametrize("every_ms", [100, 1_000, 2_000])
+def test_drive_without_speeds_is_given_those_by_its_positions(every_ms):
+    """71 km/h on the street below the expressway, without the speed."""
+    index, texts = made_roads.built((LINES, TAGS))
+    own = made_roads.drives(ON_STREET, mps=71 / 3.6)
+    lat, t = own.lat, np.arange(own.time_ms.size - 1, step=every_ms / 1_000)
+    own = replace(
+        own,
+        starts=np.array([0, t.size]),
+        time_ms=own.time_ms[0] + np.round(t * 1_000).astype(np.int64),
+        lat=np.interp(t, np.arange(lat.size), lat),
+        lon=np.interp(t, np.arange(lat.size), own.lon),
+        speed_kmh=np.full(t.size, np.nan),
+    )
+    mixed = np.random.default_rng(1).permutation(t.size)
+
+    paced = matcher.paced(made_roads.some(own, mixed), Rules())
+
+    known = ~np.isnan(paced.speed_kmh)
+    assert np.count_nonzero(known) == pytest.approx(t.size * min(every_ms / 1_000, 1), abs=1)
+    assert paced.speed_kmh[known] == pytest.approx(71, abs=0.1)
+    found, offsets = matcher.matched(index, paced), np.zeros(1, np.int64)
+    told = limited.limits_of(index, texts, paced, found, offset_ms=offsets)
+    assert set(told.kmh.tolist()) == {60}
+    assert set(doubt.given(index, texts, paced, found, told, offset_ms=offsets).kmh[known].tolist()) == {80}
+
+
+def test_speeds_of_a_device_stay():
+    own = made_roads.drives(ON_STREET)
+
+    assert matcher.paced(own, Rules()) is own

@@ -23,6 +23,7 @@ from tripline.domain.maps import Bounds
 from tripline.later import Later
 from tripline.ports.maps import LostMap, RoadHere, RoadsOutage, Spot
 from tripline.scoring.quality import LimitSource
+from tripline.scoring.rules import Rules
 
 if TYPE_CHECKING:
     import numpy as np
@@ -208,7 +209,7 @@ class _Own(NamedTuple):
 
 
 def _of(drives: "Drives", trips: "Ints") -> _Own:
-    """These trips alone."""
+    """These trips alone, with speeds by positions where the device sent none."""
     begins, ends = drives.starts[trips], drives.starts[trips + 1]
     samples = np.concatenate([np.arange(begin, end) for begin, end in zip(begins, ends, strict=True)])
     own = of_trips.Drives(
@@ -223,7 +224,7 @@ def _of(drives: "Drives", trips: "Ints") -> _Own:
         obd=drives.obd[trips],
         stated_m=drives.stated_m[trips],
     )
-    return _Own(samples, own)
+    return _Own(samples, matcher.paced(own, Rules()))
 
 
 def _matched(index: "RoadIndex", own: "Drives", trips: "Ints", answers: Answers | None) -> "Matches":

@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from tests.support import made_roads
 from tests.support import map_files as made
 
@@ -92,6 +93,10 @@ def test_sample_over_its_limit_keeps_its_road_and_has_the_limit_of_the_one_besid
 
     assert [road.link for road in told.roads] == ["2"]
     assert (set(told.drives.limit_kmh[:10].tolist()), set(told.drives.limit_kmh[10:].tolist())) == ({45.0}, {80.0})
+    without = replace(own, speed_kmh=np.full(own.speed_kmh.size, np.nan))
+    located = roads.located(without).drives
+    assert set(located.limit_kmh.tolist()) == {80.0}
+    assert np.isnan(located.speed_kmh).all()
 
 
 def test_two_areas_tell_of_one_trip(roads, folder, tmp_path):
