@@ -150,7 +150,7 @@ def rest() -> str:
         "left out of the last column.",
     ]
     described = [each for methods in _document()["paths"].values() for each in methods.values()]
-    for heading, (about, _) in openapi.HEADINGS.items():
+    for heading, (about, _) in families.HEADINGS.items():
         names = {each["operationId"] for each in described if heading in each["tags"]}
         lines.append(f"\n## {heading}\n\n{about}\n")
         lines.append("| Method | Path | Purpose | Role | Refusals |\n|---|---|---|---|---|")
@@ -191,7 +191,7 @@ def _roles(needed: access.Action | access.Gate) -> str:
 
 @functools.cache
 def _document() -> dict:
-    return openapi.document(families.FAMILIES)
+    return openapi.document(families.HEADINGS)
 
 
 def modules() -> list[Path]:

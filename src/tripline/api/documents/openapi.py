@@ -8,11 +8,11 @@ Not here: where the document is served (`api/docs.py`).
 
 import inspect
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from importlib import metadata
 from types import ModuleType
-from typing import Any, Final, get_args
+from typing import Any, Final, TypeAlias, get_args
 
 import msgspec
 from litestar.handlers import HTTPRouteHandler
@@ -40,37 +40,7 @@ IDS: Final = {
     "userId": "the account",
 }
 """Whose id stands under a name in a path, where the name does not say enough."""
-HEADINGS: Final = {
-    "Accounts": (
-        "Logging in, sessions, passwords, applications for a service account.",
-        ("auth", "sessions", "passwords", "applications"),
-    ),
-    "Companies": ("Operators, partners and their administrators.", ("companies", "administrators")),
-    "People": ("Directors and drivers.", ("users", "trips_of_people")),
-    "Vehicles": ("Vehicles, who manages and drives them.", ("vehicles", "assignments")),
-    "Sensors": ("Sensors, and the vehicles they are mounted on.", ("sensors", "mounting")),
-    "Calls": ("Calls to devices, their acknowledgements and results.", ("rpc",)),
-    "Positions": ("Where vehicles are now, and links that show it without an account.", ("positions", "share_links")),
-    "Maps": (
-        "The base map: its tiles, and the style that draws them. Importing, listing and removing maps.",
-        ("base_map", "maps"),
-    ),
-    "Trips": ("Trips, microtrips and device events.", ("trips", "trip_lists")),
-    "Analytics": (
-        "Driving scores with explanations, tracks and trends, GPS events, scoring policies, scoring anew, disputes.",
-        ("scores", "explanations", "tracks", "trends", "policies", "rescorings", "disputes", "trip_drivers"),
-    ),
-    "Delegation": (
-        "Vehicles delegated to companies, rights of people on vehicles.",
-        ("candidates", "delegations", "rights"),
-    ),
-    "History": ("Changes, with their authors and times.", ("history",)),
-    "Pushes": ("Messages to a company's own server: waiting and parked ones, and their secret.", ("pushes",)),
-    "Bulk registration": ("Many vehicles or sensors from one CSV file.", ("imports",)),
-    "Carrier lines": ("Telephone lines of devices.", ("carrier", "lines")),
-    "Documentation": ("This document.", ("docs",)),
-    "Machine": ("For the operator of this machine, from the machine itself.", ("health",)),
-}
+Headings: TypeAlias = Mapping[str, tuple[str, tuple[ModuleType, ...]]]
 """Headings of the documentation in their order, with their descriptions and the modules of their operations."""
 EXAMPLE_ID: Final = "6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"
 INTRODUCTION: Final = f"""\
@@ -125,20 +95,24 @@ _SOURCES: Final = re.compile(r"\s*\((?:(?:see )?(?:spec/|[A-Z]{1,2}\d)[^()]*)\)"
 
 
 class Document:
-    """The document of these families of operations, made when it is first asked for."""
+    """The document of the operations under these headings, made when it is first asked for."""
 
-    def __init__(self, families: Iterable[ModuleType]) -> None:
-        self._families = tuple(families)
+    def __init__(self, headings: Headings) -> None:
+        self._headings = headings
 
     @cached_property
     def file(self) -> static_files.File:
         """The document as JSON."""
-        return static_files.made(msgspec.json.encode(document(self._families)), f"{JSON};charset=UTF-8")
+        return static_files.made(msgspec.json.encode(document(self._headings)), f"{JSON};charset=UTF-8")
 
 
-def document(families: Iterable[ModuleType]) -> dict[str, Any]:
-    """The OpenAPI document of these modules."""
-    routed = [_Routed(handler) for handler in operations.handlers_of(families)]
+def document(headings: Headings) -> dict[str, Any]:
+    """The OpenAPI document of the operations under these headings."""
+    routed = [
+        _Routed(heading, handler)
+        for heading, (_, families) in headings.items()
+        for handler in operations.handlers_of(families)
+    ]
     schemas = Schemas()
     whole = {each.declared.request for each in routed if each.declared.required}
     paths: dict[str, dict[str, Any]] = {}
@@ -157,7 +131,7 @@ def document(families: Iterable[ModuleType]) -> dict[str, Any]:
             "description": INTRODUCTION,
         },
         "servers": [{"url": "/", "description": "this server; every path is served on both HTTP ports"}],
-        "tags": [{"name": heading, "description": about} for heading, (about, _) in HEADINGS.items()],
+        "tags": [{"name": heading, "description": about} for heading, (about, _) in headings.items()],
         "paths": dict(sorted(paths.items())),
         "components": {
             "schemas": dict(sorted(schemas.components.items())),
@@ -184,18 +158,13 @@ def who(needed: Action | Gate) -> str:
 
 
 class _Routed:
-    """An operation with all its paths, the published one first."""
+    """An operation with the heading that it stands under and all its paths, the published one first."""
 
-    def __init__(self, handler: HTTPRouteHandler) -> None:
+    def __init__(self, heading: str, handler: HTTPRouteHandler) -> None:
+        self.tag = heading
         self.declared: Operation = operations.of_handler(handler)
         others = {path.replace(":str}", "}") for path in handler.paths} - {self.declared.path}
         self.paths = [self.declared.path, *sorted(others)]
-
-    @property
-    def tag(self) -> str:
-        """The heading that the operation stands under."""
-        module = self.declared.name.partition(".")[0]
-        return next((heading for heading, (_, modules) in HEADINGS.items() if module in modules), module)
 
 
 def _operation(each: _Routed, schemas: Schemas, *, partial: bool) -> dict[str, Any]:
