@@ -124,7 +124,7 @@ class BusBatches:
     async def take_in(self, batch: Sequence[Message], *, now_ms: int) -> Outcome:
         """Store the batch; storing it again changes nothing. Raises `Outage` if the store is down: then repeat the
         batch, since parts of it may be stored."""
-        with self.steps.batch(BUS, messages=len(batch), size=sum(len(message.body) for message in batch)):
+        with self.steps.batch(BUS, (message.body for message in batch)):
             outcome = await batch_tries.narrowed_down(_Portion(batch, now_ms), self, store=self._store)
         if outcome.headed:
             # After the others: if an outage repeats the batch, they change nothing.

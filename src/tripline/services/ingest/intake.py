@@ -161,8 +161,7 @@ class Intake:
         offered_s = self._loop.time()
         async with self._passing:
             waited_s = self._loop.time() - offered_s
-            size = sum(len(frame.body) for frame in frames)
-            with self._pipeline.steps.batch(kind, messages=len(frames), size=size, waited_s=waited_s):
+            with self._pipeline.steps.batch(kind, (frame.body for frame in frames), waited_s=waited_s):
                 yield
 
     async def run(self) -> None:
@@ -208,7 +207,7 @@ class Intake:
             split = batch_splits.fairly(self._waiting, self._batch, BATCH_BYTES)
         frames, later = batch_splits.behind_results(split.together)
         self._waiting = later + split.later
-        self._size -= sum(len(frame.body) for frame in frames)
+        self._size = self._size - sum(len(frame.body) for frame in frames) if self._waiting else 0
         if self._waiting or self._stop.is_set():
             self._wake.set()
         again, self._changed = self._changed, set()

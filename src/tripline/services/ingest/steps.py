@@ -5,7 +5,7 @@ Not here: the steps themselves (`pipeline.py`, `services/bus/batches.py`).
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from operator import itemgetter
 from time import monotonic
 from typing import Final
@@ -38,8 +38,9 @@ class Steps:
         self._since_s = 0.0
 
     @contextlib.contextmanager
-    def batch(self, kind: str, *, messages: int, size: int, waited_s: float = 0.0) -> Iterator[None]:
-        """Time a batch while the block runs; `size` in bytes, `waited_s`: time spent waiting for another batch."""
+    def batch(self, kind: str, bodies: Iterable[bytes], *, waited_s: float = 0.0) -> Iterator[None]:
+        """Time a batch while the block runs. `bodies` of its messages, only looked at if it is slow; `waited_s`: time
+        spent waiting for another batch."""
         self._took = defaultdict(float, {TURN: waited_s})
         self._since_s = self._clock()
         self.doing = DECODE
@@ -49,6 +50,7 @@ class Steps:
             self.at(IDLE)
             took_s = sum(self._took.values())
             if took_s > SLOW_S:
+                sizes = [len(body) for body in bodies]
                 reason, most_s = max(self._took.items(), key=itemgetter(1))
                 _log.warning(
                     "ingest.slow",
@@ -56,8 +58,8 @@ class Steps:
                     reason=reason,
                     reason_s=round(most_s, 1),
                     took_s=round(took_s, 1),
-                    messages=messages,
-                    bytes=size,
+                    messages=len(sizes),
+                    bytes=sum(sizes),
                 )
 
     @property

@@ -26,7 +26,7 @@ def clock() -> Clock:
 def played(clock: Clock, *took: tuple[str, float], waited_s: float = 0.0, again: bool = False) -> tuple[Steps, Any]:
     """A batch with these steps."""
     batch = Steps(clock=clock)
-    with capture_logs() as logged, batch.batch("devices", messages=3, size=400, waited_s=waited_s):
+    with capture_logs() as logged, batch.batch("devices", [b"", b"1", bytes(399)], waited_s=waited_s):
         for step, seconds in took:
             batch.at(step)
             clock.now_s += seconds
@@ -85,7 +85,7 @@ def test_worked_time_leaves_out_turn_locks_and_commit(clock: Clock) -> None:
 def test_step_under_way_can_be_asked(clock: Clock) -> None:
     batch = Steps(clock=clock)
 
-    with batch.batch("bus", messages=1, size=1):
+    with batch.batch("bus", []):
         batch.at(steps.LOCKS)
         during = batch.doing
 
