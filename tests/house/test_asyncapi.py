@@ -99,7 +99,7 @@ def test_every_message_of_the_tables_is_there():
     told = set(DOCUMENT["channels"]["tre"]["messages"])
 
     assert told == {f"message{number}" for number in device_tables.TABLES} | {"otherEvent"}
-    assert device_meanings.TITLES.keys() == device_tables.TABLES.keys() == device_meanings.MANDATORY.keys()
+    assert device_meanings.TITLES.keys() == device_tables.TABLES.keys() == device_tables.MANDATORY.keys()
 
 
 def test_every_key_of_the_tables_has_a_meaning_and_nothing_else_has():
@@ -107,7 +107,7 @@ def test_every_key_of_the_tables_has_a_meaning_and_nothing_else_has():
 
     assert keys == device_meanings.documented()
     for number in device_tables.TABLES:
-        assert device_meanings.MANDATORY[number] <= set(device_meanings.keys(number))
+        assert device_tables.MANDATORY[number] <= set(device_meanings.keys(number))
 
 
 @loops.every(MESSAGES)

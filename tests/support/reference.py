@@ -33,6 +33,7 @@ from tripline.services.rpc import answers
 from tripline.store.transactions import ReadTooLong
 from tripline.wire.device import meanings as device_meanings
 from tripline.wire.device import reasons as device_reasons
+from tripline.wire.device import tables as device_tables
 
 USUAL = {
     BadParameter,
@@ -170,7 +171,7 @@ def messages() -> str:
     for number, title in device_meanings.TITLES.items():
         lines.append(f"\n## {number}: {title}\n\n| Key | Example | Meaning |\n|---|---|---|")
         for key in device_meanings.keys(number):
-            mark = " *" if key in device_meanings.MANDATORY[number] else ""
+            mark = " *" if key in device_tables.MANDATORY[number] else ""
             meaning = device_meanings.meaning(number, key)
             lines.append(f"| `{key}`{mark} | `{device_meanings.example(number, key)}` | {_cell(meaning)} |")
         body = json.dumps(asyncapi_schemas.example(number), separators=(",", ":"))

@@ -139,7 +139,7 @@ def example(number: int) -> dict[str, Any]:
 
 def payload_example(number: int) -> dict[str, Any]:
     """Its payload."""
-    mandatory = device_meanings.MANDATORY[number]
+    mandatory = device_tables.MANDATORY[number]
     keys = [key for key in device_meanings.keys(number) if key in mandatory or not mandatory]
     return {key: msgspec.json.decode(device_meanings.example(number, key)) for key in keys}
 
@@ -167,7 +167,7 @@ def _key(number: int, key: str) -> Schema:
         "description": device_meanings.meaning(number, key),
         "type": ["string", "integer", "null"] if key == MANOEUVRES else _NUMBER if kinds[key] else _TEXT,
         "examples": [msgspec.json.decode(device_meanings.example(number, key))],
-        "x-mandatory": key in device_meanings.MANDATORY[number],
+        "x-mandatory": key in device_tables.MANDATORY[number],
     }
 
 

@@ -40,39 +40,6 @@ TITLES: Final = {
 }
 """Message number -> title."""
 
-_MANDATORY: Final = {
-    1: "tid stt edt",
-    2: "tid lat lon alt clt",
-    3: "tid stt edt dis tdis fc stlat stlon edlat edlon ctp coe fct hsts mesp idt btv gnv wut",
-    4: "tid lat lon clt",
-    5: "tid lat lon",
-    6: "tid clt lat lon dir sp ldw fcw chcmr chdir chbrk",
-    7: "tid clt stlat stlon edlat edlon dis try vlt",
-    8: "tid clt try",
-    9: "tid lat lon",
-    10: "tid clt lat lon",
-    11: "tid clt stlat stlon edlat edlon odo",
-    12: "tid clt lat lon",
-    101: "dtcc dtck dtcs",
-    102: "dclat dclon",
-    103: "plat plon",
-    104: "wbv",
-    105: "unpt pt",
-    106: "rs",
-    107: "dir sp ldw fcw",
-    108: "auth fwv bfwv bnm mfwv sfwv",
-    109: "mod",
-    110: "",
-    111: "kind url",
-    112: "wid",
-    113: "tid clt",
-    114: "tid clt gvl",
-    115: "tid clt cht",
-    116: "tid clt ctime",
-}
-MANDATORY: Final = {number: frozenset(keys.split()) for number, keys in _MANDATORY.items()}
-"""Message number -> keys that the interface requires from a device. Tripline also accepts the message without them."""
-
 _MEANINGS: Final = """
 acx      | "-12"           | acceleration along the vehicle, -1000 to +1000
 acy      | "40"            | acceleration across the vehicle, -1000 to +1000

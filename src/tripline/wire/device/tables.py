@@ -53,47 +53,56 @@ Table = dict[str, bool]
 
 
 def _table(numeric: str, text: str = "") -> Table:
-    return dict.fromkeys(numeric.split(), NUMERIC) | dict.fromkeys(text.split(), TEXT)
+    keys = numeric.replace("*", "").split(), text.replace("*", "").split()
+    return dict.fromkeys(keys[0], NUMERIC) | dict.fromkeys(keys[1], TEXT)
 
 
 _ENDS = "stlat stlon edlat edlon"
+_ENDS_ASKED = "stlat* stlon* edlat* edlon*"
 _SETTINGS_A = (
     "fqual fsharp fntbr fnv fmode rqual rntbr rprec dcs pcs fms rms spk mic cutps cutpl parke cuv cutm loff lbr boot"
     " menu led pet cutt ldws ldsl ldsr ldwb fcws fcwb fvsa fvs fvwb tlds"
 )
 _SETTINGS_B = "sac saac vcc aspvc marc drmc prmc laoc"
 _SETTINGS_C = "datc mff crst sdupt"
-
-TABLES: Final[dict[int, Table]] = {  # microtrip keys in the order in which devices send them
-    1: _table(f"tid stt edt dis {_ENDS} hsts mesp dtvt", "fwv"),
-    2: _table("tid lat lon alt sp dop nos clt tdis"),
-    3: _table(f"tid stt edt dis tdis fc {_ENDS} ctp coe fct hsts mesp idt btv gnv wut est dtvt", "usm fwv"),
-    4: _table("tid lat lon clt sp rpm el vv tpos fc lc cdit cdlt", "xyz"),
-    5: _table("tid lat lon dop nos"),
-    6: _table("tid clt lat lon dop nos dir sp ldw rld lld fcw hdw brk chcmr chdir chbrk"),
-    7: _table(f"tid clt {_ENDS} dis try vlt lat lon"),
-    8: _table("tid lat lon try sp rssi clt vlt tem tim"),
-    9: _table("tid lat lon vcat", "dmid vin vrid vbid did"),
-    10: _table("tid clt lat lon dtr dctr sp rpm bsg gan gag tmp door", "acx acy tploc"),
-    11: _table(f"tid clt {_ENDS} odo"),
-    12: _table("tid clt lat lon sp bsg sas gr rgr tmp odo"),
-    101: _table("tid dtck dtcs", "dtcc"),
-    102: _table("tid tripId dclat dclon dCWlat dCWlon"),
-    103: _table("tid plat plon pclat pclon"),
-    104: _table("tid wbv"),
-    105: _table("tid unpt pt"),
-    106: _table("tid", "rs"),
-    107: _table("tid lat lon dop nos dir sp ldw fcw"),
-    108: _table(f"auth {_SETTINGS_A} {_SETTINGS_B}", "fwv bfwv bnm mfwv sfwv"),
-    109: _table("mod lat lon tim psc pmc cam"),
-    110: _table(f"{_SETTINGS_A} {_SETTINGS_B} {_SETTINGS_C}"),
-    111: _table("kind lat lon tm", "url"),
-    112: _table("wid lat lon tim ldws fcws"),
-    113: _table("tid lat lon clt"),
-    114: _table("tid lat lon clt gvl"),
-    115: _table("tid lat lon clt cht"),
-    116: _table("tid lat lon clt ctime"),
+_ASKED_OF_OBD = "ctp* coe* fct* hsts* mesp* idt* btv* gnv* wut*"
+_DOCUMENTED: Final = {  # microtrip keys in the order in which devices send them
+    1: (f"tid* stt* edt* dis {_ENDS} hsts mesp dtvt", "fwv"),
+    2: ("tid* lat* lon* alt* sp dop nos clt* tdis",),
+    3: (f"tid* stt* edt* dis* tdis* fc* {_ENDS_ASKED} {_ASKED_OF_OBD} est dtvt", "usm fwv"),
+    4: ("tid* lat* lon* clt* sp rpm el vv tpos fc lc cdit cdlt", "xyz"),
+    5: ("tid* lat* lon* dop nos",),
+    6: ("tid* clt* lat* lon* dop nos dir* sp* ldw* rld lld fcw* hdw brk chcmr* chdir* chbrk*",),
+    7: (f"tid* clt* {_ENDS_ASKED} dis* try* vlt* lat lon",),
+    8: ("tid* lat lon try* sp rssi clt* vlt tem tim",),
+    9: ("tid* lat* lon* vcat", "dmid vin vrid vbid did"),
+    10: ("tid* clt* lat* lon* dtr dctr sp rpm bsg gan gag tmp door", "acx acy tploc"),
+    11: (f"tid* clt* {_ENDS_ASKED} odo*",),
+    12: ("tid* clt* lat* lon* sp bsg sas gr rgr tmp odo",),
+    101: ("tid dtck* dtcs*", "dtcc*"),
+    102: ("tid tripId dclat* dclon* dCWlat dCWlon",),
+    103: ("tid plat* plon* pclat pclon",),
+    104: ("tid wbv*",),
+    105: ("tid unpt* pt*",),
+    106: ("tid", "rs*"),
+    107: ("tid lat lon dop nos dir* sp* ldw* fcw*",),
+    108: (f"auth* {_SETTINGS_A} {_SETTINGS_B}", "fwv* bfwv* bnm* mfwv* sfwv*"),
+    109: ("mod* lat lon tim psc pmc cam",),
+    110: (f"{_SETTINGS_A} {_SETTINGS_B} {_SETTINGS_C}",),
+    111: ("kind* lat lon tm", "url*"),
+    112: ("wid* lat lon tim ldws fcws",),
+    113: ("tid* lat lon clt*",),
+    114: ("tid* lat lon clt* gvl*",),
+    115: ("tid* lat lon clt* cht*",),
+    116: ("tid* lat lon clt* ctime*",),
 }
+"""Message number -> numeric keys and texts. The interface requires those with a star."""
+TABLES: Final[dict[int, Table]] = {number: _table(*keys) for number, keys in _DOCUMENTED.items()}
+MANDATORY: Final = {
+    number: frozenset(key[:-1] for key in " ".join(keys).split() if key.endswith("*"))
+    for number, keys in _DOCUMENTED.items()
+}
+"""Message number -> keys that the interface requires from a device. Tripline also accepts the message without them."""
 AVN_EVENT: Final = _table("wid lat lon wip tim")
 """114 in edition 2018 (K5)."""
 UNKNOWN: Final = _table("")

@@ -86,7 +86,7 @@ def mandatory(table: int, device: str, *, parking: bool) -> list[str]:
     """The documented mandatory keys of a table, in its order; without `dis`, which is optional when inexact (D9)."""
     if table == 114 and device == device_tables.AVN:
         return ["wid"]
-    asked = device_meanings.MANDATORY.get(table, frozenset())
+    asked = device_tables.MANDATORY.get(table, frozenset())
     keys = [key for key in device_tables.TABLES.get(table, ()) if key in asked and key != "dis"]
     if table == 8:
         keys += _PARKED if parking else _DRIVING
