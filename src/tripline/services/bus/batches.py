@@ -265,7 +265,11 @@ class BusBatches:
         placer = Placer(locked, ids_=self._ids, grace_ms=self._grace_ms, now_ms=now_ms)
         placer.place(messages)
         refused += placer.refused
-        _write(tx, placer, locked.trips)
+        bus_trips.change(tx, SCOPE, list(locked.trips.values()))
+        bus_trips.MICROTRIPS.insert(tx, placer.microtrips)
+        bus_trips.EVENTS.insert(tx, placer.events)
+        bus_trips.driven_by(tx, SCOPE, placer.driven)
+        batch_rows.write(tx, SCOPE, placer.rows)
         unusable = self._log_refused(tx, [*before, *refused], sensors, now_ms)
         told = [*notices.put(tx, _notices(placer, wanted, now_ms), ids=self._ids, now_ms=now_ms)]
         if placer.rows.jobs:
@@ -359,15 +363,6 @@ def _known(tx: WriteTx, messages: Sequence[Admitted], trips: dict[str, BusTrip])
         microtrips=bus_trips.microtrips(tx, SCOPE, of_microtrips, since_no=earliest) if of_microtrips else {},
         events=bus_trips.events(tx, SCOPE, of_events) if of_events else {},
     )
-
-
-def _write(tx: WriteTx, placer: Placer, trips: dict[str, BusTrip] | Any) -> None:
-    """Write the rows, in lock order."""
-    bus_trips.change(tx, SCOPE, list(trips.values()))
-    bus_trips.MICROTRIPS.insert(tx, placer.microtrips)
-    bus_trips.EVENTS.insert(tx, placer.events)
-    bus_trips.driven_by(tx, SCOPE, placer.driven)
-    batch_rows.write(tx, SCOPE, placer.telling.in_order())
 
 
 def _notices(placer: Placer, wanted: dict[Any, Wanted], now_ms: int) -> list[notices.Message]:

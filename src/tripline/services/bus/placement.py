@@ -107,7 +107,9 @@ def admitted(reads: Iterable[Read], sensors: Mapping[str, Sensor], refused: list
             refused.append(Refused(read.message, _why(bus_reasons.UNKNOWN_SENSOR, read)))
         elif _is_foreign(read.message, read.opened, sensor):
             refused.append(Refused(read.message, _why(bus_reasons.COMPANY, read)))
-        elif read.opened.trip_id is None and any(_needs_trip(record) for record in read.records):
+        elif read.opened.trip_id is None and any(
+            isinstance(record.reading, Microtrip | Trip) for record in read.records
+        ):
             refused.append(Refused(read.message, _why(bus_reasons.NO_TRIP, read), sensor.id))
         else:
             refused += [Refused(read.message, rejected, sensor.id) for rejected in read.left_out]
@@ -159,8 +161,8 @@ class Placer:
         self._now_ms = now_ms
         self._spans: dict[int, Span] = {}
         """Earliest and latest samples that the batch added to a trip."""
-        self.telling = Telling(locked.facts)
-        self.rows = self.telling.rows
+        self._telling = Telling(locked.facts)
+        self.rows = self._telling.rows
         self.microtrips: list[Any] = []
         """Values for `bus_trips.MICROTRIPS`."""
         self.events: list[Any] = []
@@ -174,7 +176,8 @@ class Placer:
         """Place every message, in order of receipt."""
         for message in messages:
             trip = self._locked.trips.get(message.trip_id or "")
-            if trip is not None and not _is_of(trip, message.sensor):
+            of_sensor = (bus.SOURCE, message.sensor.id, False)
+            if trip is not None and (trip.source, trip.sensor_id, trip.erased) != of_sensor:
                 self.refused.append(
                     Refused(message.read.message, _why(bus_reasons.TRIP_TAKEN, message.read), message.sensor.id)
                 )
@@ -224,7 +227,7 @@ class Placer:
             trip.start_ms = min(trip.start_ms, reading.first_ms)
             trip.parking = trip.parking and reading.parking
             trip.changed = True
-        self.telling.of(trip, trips.MICROTRIP)
+        self._telling.of(trip, trips.MICROTRIP)
 
     def _join_ended(self, trip: BusTrip, reading: Microtrip) -> None:
         """Add a microtrip after its trip message: the samples supply facts that are missing in the message."""
@@ -250,7 +253,12 @@ class Placer:
             self.counts["duplicate"] += 1
             return
         was_ended = trip.closed_ms is not None
-        facts_before = (trip.device_type, trip.vehicle_id, trip.parking, _content(trip.payload))
+        facts_before = (
+            trip.device_type,
+            trip.vehicle_id,
+            trip.parking,
+            trip.payload and bus_payloads.compact(bytes(trip.payload)),
+        )
         has_samples = trip.start_ms is not None and not (before is not None and before.alone)
         self._say(trip, message, reading, before, has_samples=has_samples, digest=digest)
         if before is None:
@@ -258,7 +266,7 @@ class Placer:
         if before is None or facts_before != (trip.device_type, trip.vehicle_id, trip.parking, record.content):
             self._ask_score(trip, again=was_ended)
         trip.changed = True
-        self.telling.of(trip, trips.TRIP)
+        self._telling.of(trip, trips.TRIP)
         self.counts["trip" if before is None else "updated"] += 1
         self._tell_of(message.sensor, reading, trip.vehicle_id)
 
@@ -388,20 +396,8 @@ def _ordered(start_ms: int | None, end_ms: int | None, samples: Span) -> Span:
     return Span(start, start) if end_ms is None else Span(end, end)
 
 
-def _is_of(trip: BusTrip, sensor: Sensor) -> bool:
-    return trip.source == bus.SOURCE and trip.sensor_id == sensor.id and not trip.erased
-
-
-def _needs_trip(record: Record) -> bool:
-    return isinstance(record.reading, Microtrip | Trip)
-
-
 def _why(reason: str, read: Read) -> Any:
     return bus_reasons.rejected(reason, read.message.body)
-
-
-def _content(payload: bytes | None) -> bytes | None:
-    return None if payload is None else bus_payloads.compact(bytes(payload))
 
 
 def _device_type(message: Admitted) -> str:
@@ -434,24 +430,14 @@ class Telling:
         if vehicle is None or not _is_latest(trip, vehicle):
             return
         self._tell_sensor(trip.sensor_id, kind)
-        self._tell_vehicle(trip.vehicle_id, vehicle, trip, kind)
+        if vehicle.trip_id != trip.id or vehicle.kind != kind:
+            self.rows.tell_vehicle(trip.vehicle_id, kind, began=vehicle.trip_id != trip.id)
+        self._vehicles[trip.vehicle_id] = replace(vehicle, trip_id=trip.id, start_ms=trip.start_ms, kind=kind)
         person = None if trip.user_id is None else self._people.get(trip.user_id)
         if trip.user_id is not None and person is not None and _is_latest(trip, person):
             if person.trip_id != trip.id:
                 self.rows.drivers.add(trip.user_id)
             self._people[trip.user_id] = replace(person, trip_id=trip.id, start_ms=trip.start_ms)
-
-    def in_order(self) -> Rows:
-        """Return the rows, with rows that get locked sorted by id."""
-        self.rows.vehicles = dict(sorted(self.rows.vehicles.items()))
-        self.rows.sensors = dict(sorted(self.rows.sensors.items()))
-        self.rows.jobs = dict(sorted(self.rows.jobs.items()))
-        return self.rows
-
-    def _tell_vehicle(self, vehicle_id: VehicleId, vehicle: Latest, trip: BusTrip, kind: str) -> None:
-        if vehicle.trip_id != trip.id or vehicle.kind != kind:
-            self.rows.tell_vehicle(vehicle_id, kind, began=vehicle.trip_id != trip.id)
-        self._vehicles[vehicle_id] = replace(vehicle, trip_id=trip.id, start_ms=trip.start_ms, kind=kind)
 
     def _tell_sensor(self, sensor_id: SensorId, kind: str) -> None:
         if self._kinds.get(sensor_id) != kind:

@@ -12,7 +12,6 @@ import contextlib
 from typing import Final, NamedTuple
 
 from tripline import metrics, observe
-from tripline.domain.ids import SensorId
 from tripline.ports.bus import BusMessageRefusedError, BusNote, BusWriter
 from tripline.ports.devices import Source
 from tripline.ports.outages import Outage
@@ -120,7 +119,7 @@ class BufferIntake:
         held.frames += 1
         self._under_way += 1
         ticket = Ticket(source, token)
-        note = BusNote(self._topic, _key(source.sensor_id), value)
+        note = BusNote(self._topic, source.sensor_id.encode(), value)
         try:
             try:
                 self._writer.send(note, self, ticket)
@@ -162,10 +161,6 @@ class _Held:
         """When the first of them was offered, or an earlier one delivered; by the clock of the loop."""
         self.abandoned = False
         """Remains set until its connection is surely closed, so that no more of its frames are written."""
-
-
-def _key(sensor_id: SensorId) -> bytes:
-    return sensor_id.encode()
 
 
 def _shortened(value: bytes, detail: str) -> bytes:

@@ -186,7 +186,8 @@ class RejectedLog:
             sender = entry.sender
             left = left_of.get(sender)
             if left is None:
-                left = left_of[sender] = self._budget_left(sender, now_ms)
+                window = self._window(sender, now_ms)
+                left = left_of[sender] = self._per_hour - (0 if window is None else window.kept)
             if left > 0 and entry.company_id not in full:
                 short = entry.shortened()
                 if self._has_room(short, plan):
@@ -232,10 +233,6 @@ class RejectedLog:
     def _window(self, sender: str, now_ms: int) -> _Window | None:
         window = self._windows.get(sender)
         return window if window is not None and abs(now_ms - window.since_ms) < WINDOW_MS else None
-
-    def _budget_left(self, sender: str, now_ms: int) -> int:
-        window = self._window(sender, now_ms)
-        return self._per_hour - (window.kept if window is not None else 0)
 
     def _has_room(self, entry: Entry, plan: Plan) -> bool:
         total = self._total.and_also(*plan.total).and_also(1, entry.size)

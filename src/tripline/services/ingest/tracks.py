@@ -193,7 +193,11 @@ class Tracks:
                 changed[track] = None
             if first_ms - gap_ms < track.known[0].first_ms:
                 mine = spans.setdefault(track, {})
-                near = (span for span in (*mine, *track.known) if _covers(span, first_ms - gap_ms, last_ms + gap_ms))
+                near = (
+                    span
+                    for span in (*mine, *track.known)
+                    if span.first_ms <= first_ms - gap_ms and last_ms + gap_ms <= span.last_ms
+                )
                 # One read serves the messages around and the next ones.
                 around = Span(track.sensor_id, first_ms - gap_ms - around_ms, last_ms + gap_ms + around_ms)
                 mine[next(near, around)] = None
@@ -261,7 +265,3 @@ class Tracks:
     def forget_idle(self, *, before_ms: int) -> None:
         """Drop tracks without an open trip that were not used since the instant."""
         self.forget([key for key, track in self._tracks.items() if track.trip is None and track.used_ms < before_ms])
-
-
-def _covers(span: Span, first_ms: int, last_ms: int) -> bool:
-    return span.first_ms <= first_ms and last_ms <= span.last_ms

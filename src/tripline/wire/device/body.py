@@ -46,7 +46,12 @@ _ELEMENTS = msgspec.json.Decoder(list[msgspec.Raw])
 
 def decode(body: bytes) -> Body | str:
     """Decode the object in the body, or return the reason why it is unusable (`device_reasons`)."""
-    return _from_msgpack(body) if device_msgpack.is_map(body) else _from_json(body)
+    if device_msgpack.is_map(body):
+        return _from_msgpack(body)
+    read = json_value(body, strict=True)
+    if isinstance(read, str):
+        return read
+    return Body(read.value, read.text) if isinstance(read.value, dict) else device_reasons.NOT_OBJECT
 
 
 def decode_packed(body: bytes) -> Body | str:
@@ -74,13 +79,6 @@ def _from_msgpack(packed: bytes) -> Body | str:
     except device_msgpack.NotAMap:
         return device_reasons.NOT_MSGPACK
     return Body(fields, msgspec.json.encode(fields))
-
-
-def _from_json(body: bytes) -> Body | str:
-    read = json_value(body, strict=True)
-    if isinstance(read, str):
-        return read
-    return Body(read.value, read.text) if isinstance(read.value, dict) else device_reasons.NOT_OBJECT
 
 
 def json_value(body: bytes, *, strict: bool) -> Json | str:

@@ -71,13 +71,9 @@ def _of_samples(rows: list[Row], items: list[Item], header: Header) -> Iterator[
             f"{len(rows) - len(timed)} of {len(rows)} samples have no valid time of their own (`clt`) and do not count"
         )
         yield Finding(Sort.SCORING, "pld", text)
-    elif len(rows) == 1 and _own_ms(items[0], header) is None:
+    elif len(rows) == 1 and device_values.instant(items[0].get("clt"), header.received_ms) is None:
         yield Finding(Sort.NOTE, "pld.clt", "no valid `clt`: the sample takes the time in `ts`, being alone")
     yield from _of_periods([row[0] for row in timed])
-
-
-def _own_ms(item: Item, header: Header) -> int | None:
-    return device_values.instant(item.get("clt"), header.received_ms)
 
 
 def _of_periods(times: list[int]) -> Iterator[Finding]:
