@@ -216,7 +216,7 @@ def test_mail_tells_who_asked_for_it_of_the_new_score_once(run):
     assert counts == [(0, 0), (0, 1), (0, 1), (0, 1), (1, 0), (1, 0)]
     (letter,) = letters
     assert (letter.recipient, letter.subject) == ("driver@people.example", "Your dispute was accepted")
-    assert "Vehicle: 12가3456\nContested: harsh deceleration at 2025-01-01 09:00:11 (Asia/Seoul)\n" in letter.text
+    assert "Vehicle: 12가3456\nDisputed: harsh deceleration at 2025-01-01 09:00:11 (Asia/Seoul)\n" in letter.text
     before, after = dispute["scoreBefore"], dispute["scoreAfter"]
     assert f"\nScore of the trip: {before:.1f} before, {after:.1f} now\n\nThe reason:\n\nSeen.\n" in letter.text
     kept = [own.trip_id, own.vehicle_id, opened["id"]["id"], own.driver.user_id, own.driver.token, "http"]
