@@ -5,6 +5,7 @@ It says when the trip changed since it was opened. Not here: contesting and deci
 """
 
 import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -45,6 +46,9 @@ _TEXTS: Final = (
     *("linked", "play", "pause", *(f"threshold.{name}" for name in THRESHOLDS)),
 )
 """Texts of the script, by their name after `portal.trip.`."""
+STATED: Final = ("tagged", "implied")
+"""Sources of limits that the map states, by their name in `quality.Limits`."""
+OTHERS: Final = ("road_class", "default", "none")
 _SAME: Final = 0.05
 """Points that differ by less look alike."""
 
@@ -120,7 +124,8 @@ def values(visitor: Visitor, told: Told) -> dict[str, Any]:
         "certainty": None if told.quality is None else certainty.of_events(told.quality),
         "sources": sources,
         "derived": told.quality is not None and _are_derived(told.quality),
-        "known": sum(percent for name, percent in sources if name in ("tagged", "implied")),
+        "known": sum(percent for name, percent in sources if name in STATED),
+        "assumes": any(name in ("road_class", "default") for name, _ in sources),
         "disputes": [(each, _may(visitor, view, each)) for each in view.disputes],
         "contests": Action.DISPUTE_OPEN in view.may and view.outcome.score is not None,
         "corrects": Action.DISPUTE_DECIDE in view.may
@@ -211,14 +216,23 @@ def _are_derived(found: Quality) -> bool:
 
 
 def _percents(found: Quality) -> list[tuple[str, int]]:
-    """Sources of limits with their share of the distance in whole percent, which add up to 100."""
-    shares = {name: 100 * getattr(found.limits, name) for name in Limits.__struct_fields__}
-    percents = {name: int(share) for name, share in shares.items()}
-    # The largest remainders are rounded up.
-    left = 100 - sum(percents.values())
-    for name in sorted(shares, key=lambda name: percents[name] - shares[name])[:left]:
-        percents[name] += 1
+    """Sources of limits with their share of the distance in whole percent, which add up to 100; those that the map
+    states, to the share of known limits as every page shows it."""
+    known = round(100 * found.limits.known)
+    percents = _apportioned(found.limits, STATED, known) | _apportioned(found.limits, OTHERS, 100 - known)
     return [(name, percent) for name, percent in percents.items() if percent]
+
+
+def _apportioned(limits: Limits, names: Sequence[str], total: int) -> dict[str, int]:
+    """Percents of these sources that add up to this total: the largest remainders are rounded up."""
+    shares = {name: getattr(limits, name) for name in names}
+    whole = sum(shares.values()) or 1
+    exact = {name: total * share / whole for name, share in shares.items()}
+    percents = {name: int(each) for name, each in exact.items()}
+    most = sorted(exact, key=lambda name: percents[name] - exact[name])
+    for name in most[: total - sum(percents.values())]:
+        percents[name] += 1
+    return percents
 
 
 def _general_kmh(found: "Explanation") -> float | None:

@@ -228,8 +228,8 @@ def test_shares_of_limits_add_up_to_100(tmp_path):
 
     text = shown(tmp_path, scenario)
 
-    assert re.findall(r"(\d+)% of the distance</dd>", text) == ["26", "26", "25", "23"]
-    assert "Speed limits are known for 52% of the distance. For the rest, limits are assumed" in text
+    assert re.findall(r"(\d+)% of the distance</dd>", text) == ["26", "25", "26", "23"]
+    assert "Speed limits are known for 51% of the distance. For the rest, limits are assumed" in text
 
 
 def test_speeds_from_positions_are_named_and_are_no_corrections(tmp_path):
