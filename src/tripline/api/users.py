@@ -28,7 +28,6 @@ from tripline.wire.rest.base import Count, Page
 EMAIL: Final = Value("email", str, "e-mail address, in any letter case", "jung@ace.example", required=True)
 ID_IN_PATH: Final = {Authority.DIRECTOR: "directorId", Authority.DRIVER: "driverId"}
 """The name of a person's id under the path of each role."""
-_CHANGE_REFUSES: Final = (people.EmailTaken, people.OwnCredentials)
 
 
 _register_at: Final = partial(
@@ -66,14 +65,17 @@ async def read_driver(request: Call) -> ASGIApp:
     return await _read(request, Authority.DRIVER)
 
 
-@operation(
+_change_at: Final = partial(
+    operation,
     "PUT",
-    "/api/tre/v1/director/{directorId}",
     access=Action.PERSON_MODIFY,
     request=rest_people.PersonRequest,
     answer=rest_people.UserRecord,
-    refuses=_CHANGE_REFUSES,
+    refuses=(people.EmailTaken, people.OwnCredentials),
 )
+
+
+@_change_at("/api/tre/v1/director/{directorId}")
 async def change_director(request: Call) -> ASGIApp:
     """The director after a change of the fields in the body; a new password ends every session of the account.
 
@@ -82,14 +84,7 @@ async def change_director(request: Call) -> ASGIApp:
     return await _change(request, Authority.DIRECTOR)
 
 
-@operation(
-    "PUT",
-    "/api/tre/v1/driver/{driverId}",
-    access=Action.PERSON_MODIFY,
-    request=rest_people.PersonRequest,
-    answer=rest_people.UserRecord,
-    refuses=_CHANGE_REFUSES,
-)
+@_change_at("/api/tre/v1/driver/{driverId}")
 async def change_driver(request: Call) -> ASGIApp:
     """As of a director, the driver, or a director, who may act as one."""
     return await _change(request, Authority.DRIVER)

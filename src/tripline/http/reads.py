@@ -80,7 +80,7 @@ async def one(request: Call, work: Callable[[ReadTx, Actor], Any]) -> ASGIApp:
 
 
 async def many(request: Call, work: Callable[[ReadTx, Actor], Any]) -> ASGIApp:
-    """What the work finds for the caller in many rows."""
+    """The answer that the work reads for the caller from many rows."""
     return answers.ok(await context_of(request).store.read(lambda tx: work(tx, permission.permitted_in(tx, request))))
 
 

@@ -60,6 +60,12 @@ def columns(sheet: Sheet) -> dict[str, Any]:
     return {name: sheet.columns[name][1] for name in ordered}
 
 
+def published(sheet: Sheet, record: msgspec.Struct, kind: type[msgspec.Struct]) -> dict[str, Any]:
+    """The fields that the record has of its registration (`kind`), by published name, in the order of the form."""
+    fields = {name: sheet.columns[name][0] for name in columns(sheet)}
+    return {name: getattr(record, field) for name, field in fields.items() if field in kind.__struct_fields__}
+
+
 def values(sheet: Sheet, texts: Mapping[str, str], rules: Callable[..., Any]) -> dict[str, Any]:
     """Validate the submitted texts and return them by Python name; an empty text becomes None.
 

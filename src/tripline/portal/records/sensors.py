@@ -3,7 +3,7 @@
 Not here: the list (`lists/sensors.py`), mounting and calls (`mounting.py`), its line (`lines.py`).
 """
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from litestar.response import Response
@@ -114,7 +114,10 @@ async def detail(request: Call) -> Response[bytes]:
         title=views.Plain(sensor.serial_no),
         found=found,
         sensor=sensor,
-        values={name: words.value(visitor, name, value) for name, value in _published(sensor).items()},
+        values={
+            name: words.value(visitor, name, value)
+            for name, value in record_forms.published(SHEET, sensor, Registration).items()
+        },
         connection=_connection(request, visitor, sensor.id, latest),
         readings=[
             (each.name, _term(visitor, each.name), each.updated_ms, each.payload.decode(errors="replace"))
@@ -207,15 +210,8 @@ async def whole_history(request: Call) -> Response[bytes]:
 
 def texts(sensor: Sensor) -> dict[str, str]:
     """The form's initial values, without the token."""
-    filled = {name: words.text(value) for name, value in _published(sensor).items()}
+    filled = {name: words.text(value) for name, value in record_forms.published(SHEET, sensor, Registration).items()}
     return {**filled, "activationRequired": record_forms.FLAGS[sensor.activation_required], TOKEN: ""}
-
-
-def _published(sensor: Sensor) -> dict[str, Any]:
-    """The fields of the sensor's registration, by published name, in the order of the form."""
-    said = {SHEET.columns[name][0]: name for name in FIELDS}
-    values = msgspec.structs.asdict(sensor)
-    return {name: values[field] for field, name in said.items() if field in Registration.__struct_fields__}
 
 
 async def _renewed(request: Call) -> Response[bytes]:

@@ -3,9 +3,8 @@
 Not here: the list (`lists/vehicles.py`), director and driver (`assignments.py`), delegations, mounting of sensors.
 """
 
-from typing import Any, Final
+from typing import Final
 
-import msgspec
 from litestar.response import Response
 
 from tripline.domain import access, vehicles
@@ -91,7 +90,10 @@ async def detail(request: Call) -> Response[bytes]:
     context = context_of(request)
     visitor, found, lines = await context.store.read_short(work)
     number = views.Plain(found.vehicle.vehicle_no)
-    values = {name: words.value(visitor, name, value) for name, value in _published(found.vehicle).items()}
+    values = {
+        name: words.value(visitor, name, value)
+        for name, value in record_forms.published(SHEET, found.vehicle, Registration).items()
+    }
     return views.show(
         request,
         visitor,
@@ -182,14 +184,10 @@ async def deactivate(request: Call) -> Response[bytes]:
 
 def texts(vehicle: Vehicle) -> dict[str, str]:
     """The form's initial values."""
-    return {name: words.text(words.given(name, value)) for name, value in _published(vehicle).items()}
-
-
-def _published(vehicle: Vehicle) -> dict[str, Any]:
-    """The fields of the vehicle's registration, by published name, in the order of the form."""
-    said = {SHEET.columns[name][0]: name for name in FIELDS}
-    values = msgspec.structs.asdict(vehicle)
-    return {name: values[field] for field, name in said.items() if field in Registration.__struct_fields__}
+    return {
+        name: words.text(words.given(name, value))
+        for name, value in record_forms.published(SHEET, vehicle, Registration).items()
+    }
 
 
 def _heard(known: Connection | None, here_ms: int | None) -> tuple[str, int | None]:
