@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import ColumnElement, Select, Subquery, Table, select
+from sqlalchemy import ColumnElement, Row, Select, Subquery, Table, select, tuple_
 
 from tripline.domain import ids
 from tripline.domain.access import Scope
@@ -68,19 +68,44 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
         return _EVER_MS if self.end_ms is None else min(max(self.end_ms, -1), _EVER_MS)
 
 
+def numbers(span: Span, place: RowNo | None) -> tuple[RowNo, RowNo]:
+    """Return the row numbers of a page of rows numbered by the time of their creation: the first, and the end, which is
+    not on it. `place`: the number of the offset; None: there is no offset."""
+    first, end = ids.first_no(span.first_ms), ids.first_no(span.last_ms + 1)
+    if place is None:
+        return first, end
+    return (max(first, RowNo(place + 1)), end) if span.ascending else (first, min(end, place))
+
+
+def by_creation(tx: ReadTx, rows: Table, span: Span, *of: ColumnElement[bool]) -> Sequence[Row[Any]]:
+    """Return a page of rows by the time of their creation (`created_ms`), then id. Raises `UnknownOffset`.
+
+    `of`: whose list it is; the offset must be in it.
+    """
+    order = (rows.c.created_ms, rows.c.id)
+    statement = select(rows).where(*of, rows.c.created_ms.between(span.first_ms, span.last_ms))
+    if span.after is not None:
+        before = tx.one(select(*order).where(rows.c.id == span.after, *of))
+        if before is None:
+            raise UnknownOffset.of_list()
+        key, place = tuple_(*order), tuple_(before.created_ms, before.id)
+        statement = statement.where(key > place if span.ascending else key < place)
+    statement = statement.order_by(*(order if span.ascending else (column.desc() for column in order)))
+    return tx.all(statement.limit(span.limit))
+
+
 def in_span(tx: ReadTx, statement: Select[Any], rows: Table, span: Span, *, of: ColumnElement[bool]) -> Select[Any]:
     """The part of a list whose rows are numbered by the time of their creation (`no`). Raises `UnknownOffset`.
 
     `of`: whose list it is; the offset must be in it.
     """
-    no = rows.c.no
-    first, last = ids.first_no(span.first_ms), ids.first_no(span.last_ms + 1)
+    no, place = rows.c.no, None
     if span.after is not None:
         place = tx.one(select(no).where(rows.c.id == span.after, of))
         if place is None:
             raise UnknownOffset.of_list()
-        first, last = (RowNo(place.no + 1), last) if span.ascending else (first, RowNo(place.no))
-    ordered = statement.where(no >= first, no < last).order_by(no if span.ascending else no.desc())
+    first, end = numbers(span, None if place is None else RowNo(place.no))
+    ordered = statement.where(no >= first, no < end).order_by(no if span.ascending else no.desc())
     return ordered.limit(span.limit)
 
 

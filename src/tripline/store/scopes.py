@@ -15,9 +15,10 @@ of a driver `accounts`, a single trip `trips`.
 Not here: which reaches a role has for an action (`domain/access.py`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, and_, bindparam, exists, false, literal, or_, true
+from sqlalchemy import ColumnElement, FromClause, Select, and_, bindparam, exists, false, literal, or_, select, true
 
 from tripline.domain.access import Reach, Scope
 from tripline.domain.delegations import UserRole
@@ -33,6 +34,7 @@ from tripline.store.tables import (
     vehicle_position,
     vehicle_user,
 )
+from tripline.store.transactions import Hot, ReadTx
 
 Reaches = frozenset[Reach]
 Column = ColumnElement[str]
@@ -44,6 +46,41 @@ COMPANY = "scope_company"
 def values(scope: Scope) -> dict[str, str | None]:
     """Execution parameters for the predicates' named values."""
     return {USER: scope.user_id, COMPANY: scope.company_id}
+
+
+class Inside:
+    """Asks whether things are inside a scope: True or False, None for a thing that does not exist.
+
+    `key`: the column of their ids; `condition`: the one on a row; `there`: rows that do not meet it do not exist.
+    """
+
+    def __init__(
+        self, key: Column, condition: Callable[[Reaches], ColumnElement[bool]], there: ColumnElement[bool] | None = None
+    ) -> None:
+        self._key = key
+        self._condition = condition
+        self._there = true() if there is None else there
+        self._one: dict[Reaches, Hot] = {}
+        self._some: dict[Reaches, Select[Any]] = {}
+
+    def __call__(self, tx: ReadTx, scope: Scope, thing_id: str) -> bool | None:
+        """Return whether the thing is inside."""
+        reaches = scope.reaches
+        if reaches not in self._one:
+            statement = select(self._condition(reaches)).where(self._key == bindparam("id"), self._there)
+            self._one[reaches] = Hot(statement, "id", USER, COMPANY)
+        rows = tx.hot(self._one[reaches], thing_id, scope.user_id, scope.company_id)
+        return bool(rows[0][0]) if rows else None
+
+    def those(self, tx: ReadTx, scope: Scope, thing_ids: Collection[str]) -> set[str]:
+        """Return which of these are inside."""
+        if not thing_ids:
+            return set()
+        reaches = scope.reaches
+        if reaches not in self._some:
+            of = self._key.in_(bindparam("ids", expanding=True))
+            self._some[reaches] = select(self._key).where(of, self._condition(reaches))
+        return {thing_id for (thing_id,) in tx.all(self._some[reaches], {"ids": list(thing_ids), **values(scope)})}
 
 
 def vehicles(reaches: Reaches) -> ColumnElement[bool]:

@@ -139,6 +139,11 @@ class ReadTx:
         rows: list[tuple[Any, ...]] = self._driver.execute(sql, tuple([values[i] for i in order])).fetchall()
         return rows
 
+    def number(self, statement: Hot, *values: Any) -> int:
+        """The number that a hot statement counts or finds."""
+        found: int = self.hot(statement, *values)[0][0]
+        return found
+
     def hot_in(self, ranges: Sequence[tuple[str, str]], statement: Hot, *values: Any) -> list[tuple[Any, ...]]:
         """Every row of a hot statement in each of the ranges, whose bounds are its last two values.
 

@@ -33,7 +33,7 @@ def without_hidden_vehicles(tx: ReadTx, actor: Actor, found: Page[ListedPerson])
     """These people, without numbers of vehicles that the actor may not see. Raises `Forbidden`."""
     driven = {row.vehicle_id for row in found.rows if row.vehicle_id is not None}
     scope = access.scope_of(actor, Action.VEHICLE_READ)
-    hidden = driven - vehicle_rows.those_inside(tx, scope, driven) if driven else driven
+    hidden = driven - vehicle_rows.inside.those(tx, scope, driven)
     rows = [replace(row, vehicle_no=None) if row.vehicle_id in hidden else row for row in found.rows]
     return replace(found, rows=rows) if hidden else found
 

@@ -86,7 +86,7 @@ def _drivers(tx: ReadTx, actor: Actor, trips: Iterable[ListedTrip]) -> dict[str,
     """Drivers whose scores the actor may read."""
     scope = access.scope_of(actor, Action.DRIVING_READ)
     found: dict[str, str | None] = {each.user_id: each.driver_name for each in trips if each.user_id is not None}
-    seen = accounts.those_inside(tx, scope, found)
+    seen = accounts.inside.those(tx, scope, found)
     return {each: name for each, name in found.items() if each in seen}
 
 

@@ -4,15 +4,14 @@ These queries precede authentication, so they take no scope: each reads one key,
 Records of people, under a scope: `store/fleet/people.py`.
 """
 
-from collections.abc import Collection, Sequence
-from functools import cache
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import ColumnElement, Select, Text, bindparam, exists, insert, select, update
+from sqlalchemy import ColumnElement, Text, bindparam, exists, insert, select, update
 
 from tripline.domain import fields
-from tripline.domain.access import Actor, Authority, Scope
+from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.people import EmailTaken
 from tripline.store import scopes
@@ -64,6 +63,9 @@ class Credentials(msgspec.Struct, frozen=True):
     authority: Authority
     password_hash: str
     enabled: bool
+
+
+inside: Final = scopes.Inside(account.c.id, scopes.accounts)
 
 
 def login_form(email: str) -> str:
@@ -135,26 +137,3 @@ def set_password(tx: WriteTx, user_id: UserId, *, password_hash: str, now_ms: in
 def _credentials(tx: ReadTx, condition: Any) -> Credentials | None:
     row = tx.one(select(*_OF_CREDENTIALS).where(condition))
     return None if row is None else Credentials(**{**row._mapping, "authority": Authority(row.authority)})
-
-
-def inside(tx: ReadTx, scope: Scope, user_id: UserId) -> bool | None:
-    """True if the account is inside the scope, None if it does not exist."""
-    rows = tx.hot(_inside(scope.reaches), user_id, scope.user_id, scope.company_id)
-    return bool(rows[0][0]) if rows else None
-
-
-def those_inside(tx: ReadTx, scope: Scope, user_ids: Collection[str]) -> set[str]:
-    """Which of these accounts are inside the scope."""
-    values = {"ids": list(user_ids), scopes.USER: scope.user_id, scopes.COMPANY: scope.company_id}
-    return {user_id for (user_id,) in tx.all(_those_inside(scope.reaches), values)} if user_ids else set()
-
-
-@cache
-def _those_inside(reaches: scopes.Reaches) -> Select[Any]:
-    return select(account.c.id).where(account.c.id.in_(bindparam("ids", expanding=True)), scopes.accounts(reaches))
-
-
-@cache
-def _inside(reaches: scopes.Reaches) -> Hot:
-    statement = select(scopes.accounts(reaches)).where(account.c.id == bindparam("id"))
-    return Hot(statement, "id", scopes.USER, scopes.COMPANY)

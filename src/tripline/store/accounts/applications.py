@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-from sqlalchemy import Row, select, tuple_, update
+from sqlalchemy import Row, select, update
 from sqlalchemy.dialects import sqlite
 
 from tripline.domain.applications import Application, State
 from tripline.domain.ids import UserId
 from tripline.later import Later
+from tripline.store import lists
 from tripline.store.accounts import accounts
-from tripline.store.lists import Span, UnknownOffset
+from tripline.store.lists import Span
 from tripline.store.tables import service_application
 from tripline.store.transactions import ReadTx, WriteTx
 
@@ -52,17 +53,7 @@ def find(tx: ReadTx, application_id: str) -> Application | None:
 def listed(tx: ReadTx, *, state: State | None, span: Span) -> Sequence[Application]:
     """Applications, of one state or all, by creation. Raises `UnknownOffset`."""
     of_state = [] if state is None else [_ROW.state == state]
-    statement = select(*_COLUMNS).where(*of_state, _ROW.created_ms.between(span.first_ms, span.last_ms))
-    key = tuple_(_ROW.created_ms, _ROW.id)
-    if span.after is not None:
-        before = tx.one(select(_ROW.created_ms, _ROW.id).where(_ROW.id == span.after, *of_state))
-        if before is None:
-            raise UnknownOffset.of_list()
-        place = tuple_(before.created_ms, before.id)
-        statement = statement.where(key > place if span.ascending else key < place)
-    order = (_ROW.created_ms, _ROW.id)
-    statement = statement.order_by(*(order if span.ascending else (column.desc() for column in order)))
-    return [_application(row) for row in tx.all(statement.limit(span.limit))]
+    return [_application(row) for row in lists.by_creation(tx, service_application, span, *of_state)]
 
 
 def decide(
@@ -77,4 +68,5 @@ def decide(
 
 
 def _application(row: Row[Any]) -> Application:
-    return Application(**{**row._mapping, "state": State(row.state)})
+    values = {name: row._mapping[name] for name in Application.__struct_fields__}
+    return Application(**{**values, "state": State(row.state)})

@@ -12,14 +12,15 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Row, bindparam, delete, func, insert, select, tuple_, update
+from sqlalchemy import Row, bindparam, delete, func, insert, select, update
 
 from tripline.domain.access import Actor, Authority
 from tripline.domain.account_sessions import Kind, Session
 from tripline.domain.ids import CompanyId, UserId
+from tripline.store import lists
 from tripline.store.accounts import visitors
 from tripline.store.accounts.visitors import Account
-from tripline.store.lists import Span, UnknownOffset
+from tripline.store.lists import Span
 from tripline.store.tables import account, account_session
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
@@ -90,17 +91,8 @@ def prolong(tx: WriteTx, used: Iterable[tuple[str, int, int]]) -> None:
 
 def listed(tx: ReadTx, user_id: UserId, *, now_ms: int, span: Span) -> Sequence[Session]:
     """The account's sessions that have not expired, by when they were opened. Raises `UnknownOffset`."""
-    own = [_SESSION.user_id == user_id, _SESSION.expires_ms > now_ms]
-    statement = select(account_session).where(*own, _SESSION.created_ms.between(span.first_ms, span.last_ms))
-    order = (_SESSION.created_ms, _SESSION.id)
-    if span.after is not None:
-        before = tx.one(select(*order).where(_SESSION.id == span.after, *own))
-        if before is None:
-            raise UnknownOffset.of_list()
-        key, place = tuple_(*order), tuple_(before.created_ms, before.id)
-        statement = statement.where(key > place if span.ascending else key < place)
-    statement = statement.order_by(*(order if span.ascending else (column.desc() for column in order)))
-    return [_session(row) for row in tx.all(statement.limit(span.limit))]
+    own = (_SESSION.user_id == user_id, _SESSION.expires_ms > now_ms)
+    return [_session(row) for row in lists.by_creation(tx, account_session, span, *own)]
 
 
 def opened_since(tx: ReadTx, since_ms: int, *, now_ms: int, limit: int) -> list[tuple[UserId, str]]:

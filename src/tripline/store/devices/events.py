@@ -14,6 +14,7 @@ from sqlalchemy import bindparam, select
 from tripline.domain import ids
 from tripline.domain.ids import RowNo, VehicleId
 from tripline.domain.stored_trips import StoredEvent
+from tripline.store import lists
 from tripline.store.erasure import erasures
 from tripline.store.lists import Span, UnknownOffset
 from tripline.store.tables import device_event
@@ -47,14 +48,8 @@ _OF_CUSTOMER: Final = Hot(
 
 def of_vehicle(tx: ReadTx, vehicle_id: VehicleId, span: Span) -> Sequence[StoredEvent]:
     """Device events of the vehicle, by creation. Raises `UnknownOffset`."""
-    first, end = ids.first_no(span.first_ms), ids.first_no(span.last_ms + 1)
-    if span.after is not None:
-        place = _no_of(tx, vehicle_id, span.after)
-        if span.ascending:
-            first = max(first, ids.RowNo(place + 1))
-        else:
-            end = min(end, place)
-    return [StoredEvent(*row) for row in tx.hot(_page(span.ascending), vehicle_id, first, end, span.limit)]
+    bounds = lists.numbers(span, None if span.after is None else _no_of(tx, vehicle_id, span.after))
+    return [StoredEvent(*row) for row in tx.hot(_page(span.ascending), vehicle_id, *bounds, span.limit)]
 
 
 def _no_of(tx: ReadTx, vehicle_id: VehicleId, event_id: str) -> RowNo:

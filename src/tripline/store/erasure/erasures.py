@@ -82,8 +82,7 @@ def any_pending(tx: ReadTx) -> bool:
 
 def deleted_ms(tx: ReadTx, owner_id: str) -> int:
     """The time of deletion of a list entry."""
-    at_ms: int = tx.hot(_DELETED_MS, owner_id)[0][0]
-    return at_ms
+    return tx.number(_DELETED_MS, owner_id)
 
 
 def finish(tx: WriteTx, owner_id: str) -> None:

@@ -32,16 +32,13 @@ _FIELDS: Final = list(Company.__struct_fields__)
 _COLUMNS: Final = [company.c[name] for name in _FIELDS]
 
 
+inside: Final = scopes.Inside(company.c.id, scopes.companies)
+
+
 def find(tx: ReadTx, scope: Scope, company_id: CompanyId) -> tuple[Company, bool] | None:
     """The company and whether it is inside the scope, or None when there is none with this id."""
     rows = tx.hot(_find(scope.reaches), company_id, scope.user_id, scope.company_id)
     return (_company(rows[0]), bool(rows[0][-1])) if rows else None
-
-
-def inside(tx: ReadTx, scope: Scope, company_id: CompanyId) -> bool | None:
-    """True if the company is inside the scope, None if it does not exist."""
-    rows = tx.hot(_inside(scope.reaches), company_id, scope.user_id, scope.company_id)
-    return bool(rows[0][0]) if rows else None
 
 
 def listed(tx: ReadTx, scope: Scope, service_type: str | None, window: lists.Window) -> Sequence[Company]:
@@ -106,12 +103,6 @@ def remove(tx: WriteTx, company_id: CompanyId) -> None:
 @cache
 def _find(reaches: scopes.Reaches) -> Hot:
     statement = select(*_COLUMNS, scopes.companies(reaches)).where(company.c.id == bindparam("id"))
-    return Hot(statement, "id", scopes.USER, scopes.COMPANY)
-
-
-@cache
-def _inside(reaches: scopes.Reaches) -> Hot:
-    statement = select(scopes.companies(reaches)).where(company.c.id == bindparam("id"))
     return Hot(statement, "id", scopes.USER, scopes.COMPANY)
 
 

@@ -46,14 +46,12 @@ _FORGET_COMPANY: Final = delete(vehicle_company).where(
 
 def count_of_vehicle(tx: ReadTx, vehicle_id: VehicleId) -> int:
     """To how many companies the vehicle is delegated; whose reader was let pass."""
-    counted: int = tx.hot(_COUNT_OF_VEHICLE, vehicle_id)[0][0]
-    return counted
+    return tx.number(_COUNT_OF_VEHICLE, vehicle_id)
 
 
 def count_received(tx: ReadTx, company_id: CompanyId) -> int:
     """How many vehicles are delegated to the company; whose reader was let pass."""
-    counted: int = tx.hot(_COUNT_RECEIVED, company_id)[0][0]
-    return counted
+    return tx.number(_COUNT_RECEIVED, company_id)
 
 
 def holds(tx: ReadTx, vehicle_id: VehicleId, company_id: CompanyId) -> bool:

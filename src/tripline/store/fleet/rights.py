@@ -82,14 +82,12 @@ def of_user(tx: ReadTx, scope: Scope, user_id: UserId, role: UserRole, window: l
 
 def count_of_user(tx: ReadTx, user_id: UserId) -> int:
     """How many rights a person has, whose reader was let pass."""
-    counted: int = tx.hot(_COUNT_OF_USER, user_id)[0][0]
-    return counted
+    return tx.number(_COUNT_OF_USER, user_id)
 
 
 def count_of_vehicle(tx: ReadTx, vehicle_id: VehicleId) -> int:
     """How many rights people have on a vehicle, whose reader was let pass."""
-    counted: int = tx.hot(_COUNT_OF_VEHICLE, vehicle_id)[0][0]
-    return counted
+    return tx.number(_COUNT_OF_VEHICLE, vehicle_id)
 
 
 def on_vehicle(tx: ReadTx, scope: Scope, vehicle_id: VehicleId, *, limit: int) -> Sequence[Holding]:

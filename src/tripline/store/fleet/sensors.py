@@ -40,6 +40,9 @@ _FIELDS: Final = (*_STORED, "vehicle_no")
 """The first of `_columns`, in this order."""
 
 
+inside: Final = scopes.Inside(sensor.c.id, lambda reaches: reach.predicate(reaches, sensor.c.id))
+
+
 def holder_of(tx: ReadTx, credential: str) -> SensorId | None:
     """The sensor with this credential. Takes no scope: CONNECT is not authenticated yet."""
     rows = tx.hot(_ADMITTED, credential)
@@ -49,12 +52,6 @@ def holder_of(tx: ReadTx, credential: str) -> SensorId | None:
 def find(tx: ReadTx, scope: Scope, sensor_id: SensorId, *, tokens: Scope) -> tuple[Sensor, bool] | None:
     """The sensor and whether it is inside the scope, or None when there is none with this id."""
     return _only(tx.hot(_find(scope.reaches, tokens.reaches), sensor_id, scope.user_id, scope.company_id))
-
-
-def inside(tx: ReadTx, scope: Scope, sensor_id: SensorId) -> bool | None:
-    """True if the sensor is inside the scope, None if it does not exist."""
-    rows = tx.hot(_inside(scope.reaches), sensor_id, scope.user_id, scope.company_id)
-    return bool(rows[0][0]) if rows else None
 
 
 def find_by_serial(
@@ -164,12 +161,6 @@ def _modify(reaches: scopes.Reaches) -> Any:
 @cache
 def _find(reaches: scopes.Reaches, tokens: scopes.Reaches) -> Hot:
     statement = _select(tokens, reach.predicate(reaches, sensor.c.id)).where(sensor.c.id == bindparam("key"))
-    return Hot(statement, "key", scopes.USER, scopes.COMPANY)
-
-
-@cache
-def _inside(reaches: scopes.Reaches) -> Hot:
-    statement = select(reach.predicate(reaches, sensor.c.id)).where(sensor.c.id == bindparam("key"))
     return Hot(statement, "key", scopes.USER, scopes.COMPANY)
 
 

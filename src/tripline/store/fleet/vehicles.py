@@ -3,12 +3,12 @@
 Not here: the companies they are delegated to (`delegations.py`).
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import ColumnElement, Select, bindparam, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, bindparam, delete, func, insert, select, update
 
 from tripline.domain import keys, vehicles
 from tripline.domain.access import Scope
@@ -42,22 +42,13 @@ class OwnedVehicle(NamedTuple):
     company_id: CompanyId
 
 
+inside: Final = scopes.Inside(vehicle.c.id, lambda reaches: reach.predicate(reaches, vehicle.c.id))
+
+
 def find(tx: ReadTx, scope: Scope, vehicle_id: VehicleId) -> tuple[Vehicle, bool] | None:
     """The vehicle and whether it is inside the scope, or None when there is none with this id."""
     rows = tx.hot(_find(scope.reaches), vehicle_id, scope.user_id, scope.company_id)
     return (_vehicle(rows[0]), bool(rows[0][-1])) if rows else None
-
-
-def inside(tx: ReadTx, scope: Scope, vehicle_id: VehicleId) -> bool | None:
-    """True if the vehicle is inside the scope, None if it does not exist."""
-    rows = tx.hot(_inside(scope.reaches), vehicle_id, scope.user_id, scope.company_id)
-    return bool(rows[0][0]) if rows else None
-
-
-def those_inside(tx: ReadTx, scope: Scope, vehicle_ids: Collection[VehicleId]) -> set[VehicleId]:
-    """Which of these vehicles are inside the scope."""
-    values = {"ids": list(vehicle_ids), scopes.USER: scope.user_id, scopes.COMPANY: scope.company_id}
-    return {VehicleId(vehicle_id) for (vehicle_id,) in tx.all(_those_inside(scope.reaches), values)}
 
 
 def find_by_number(tx: ReadTx, scope: Scope, *, service_type: str, vehicle_no: str) -> tuple[Vehicle, bool] | None:
@@ -123,8 +114,7 @@ def sensors_of(tx: ReadTx, vehicle_id: VehicleId) -> list[SensorId]:
 
 def count_managed(tx: ReadTx, director_id: UserId) -> int:
     """How many vehicles have this managing director; whose reader was let pass."""
-    counted: int = tx.hot(_COUNT_MANAGED, director_id)[0][0]
-    return counted
+    return tx.number(_COUNT_MANAGED, director_id)
 
 
 def driven_by(tx: ReadTx, user_id: UserId) -> list[OwnedVehicle]:
@@ -181,20 +171,6 @@ def _find_by_number(reaches: scopes.Reaches) -> Hot:
 
 
 _LIST: Final = lists.by_name(listing.SPEC, vehicle, _COLUMNS)
-
-
-@cache
-def _those_inside(reaches: scopes.Reaches) -> Select[Any]:
-    return select(vehicle.c.id).where(
-        vehicle.c.id.in_(bindparam("ids", expanding=True)),
-        reach.predicate(reaches, vehicle.c.id),
-    )
-
-
-@cache
-def _inside(reaches: scopes.Reaches) -> Hot:
-    statement = select(reach.predicate(reaches, vehicle.c.id)).where(vehicle.c.id == bindparam("id"))
-    return Hot(statement, "id", scopes.USER, scopes.COMPANY)
 
 
 def _vehicle(row: tuple[Any, ...]) -> Vehicle:

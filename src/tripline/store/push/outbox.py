@@ -57,8 +57,7 @@ def subscriptions(tx: ReadTx, company_id: CompanyId) -> tuple[Subscription, Subs
 
 def newest_no(tx: ReadTx) -> int:
     """The greatest row number; 0 when nothing waits."""
-    newest: int = tx.hot(_NEWEST)[0][0]
-    return newest
+    return tx.number(_NEWEST)
 
 
 def behind_all(tx: WriteTx, ids: TimeIds, made: range) -> range:

@@ -133,8 +133,7 @@ class Standing(msgspec.Struct, frozen=True):
 
 def newest_no(tx: ReadTx) -> int:
     """The greatest row number, or 0."""
-    newest: int = tx.hot(_NEWEST)[0][0]
-    return newest
+    return tx.number(_NEWEST)
 
 
 def owner_and_vehicle(tx: ReadTx, sensor_id: SensorId) -> tuple[CompanyId, VehicleId | None] | None:
@@ -223,8 +222,7 @@ def end(tx: WriteTx, calls: Sequence[Call]) -> None:
 
 def later_results(tx: ReadTx, call_no: RowNo) -> int:
     """Count the stored results of a call beside the effective one; no body is read."""
-    count: int = tx.hot(_LATER_COUNT, call_no)[0][0]
-    return count
+    return tx.number(_LATER_COUNT, call_no)
 
 
 def result_bodies(tx: ReadTx, call_no: RowNo) -> list[bytes]:

@@ -12,11 +12,10 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, bindparam, select
 
-from tripline.domain import ids
 from tripline.domain.access import Scope
 from tripline.domain.ids import RequestId, SensorId
 from tripline.domain.rpc import State, StoredCall
-from tripline.store import scopes
+from tripline.store import lists, scopes
 from tripline.store.erasure import erasures
 from tripline.store.lists import Span, UnknownOffset
 from tripline.store.tables import rpc_call
@@ -42,18 +41,12 @@ def latest(tx: ReadTx, scope: Scope, sensor_id: SensorId) -> StoredCall | None:
 
 def of_sensor(tx: ReadTx, scope: Scope, sensor_id: SensorId, span: Span) -> Sequence[StoredCall]:
     """Calls of the sensor inside the scope, by creation. Raises `UnknownOffset`."""
-    first, end = ids.first_no(span.first_ms), ids.first_no(span.last_ms + 1)
-    if span.after is not None:
-        found = find(tx, scope, sensor_id, RequestId(span.after))
-        if found is None or not found[1]:
-            raise UnknownOffset.of_list()
-        place = found[0].no
-        if span.ascending:
-            first = max(first, ids.RowNo(place + 1))
-        else:
-            end = min(end, place)
+    found = None if span.after is None else find(tx, scope, sensor_id, RequestId(span.after))
+    if span.after is not None and (found is None or not found[1]):
+        raise UnknownOffset.of_list()
+    bounds = lists.numbers(span, None if found is None else found[0].no)
     statement = _page(scope.reaches, span.ascending)
-    rows = tx.hot(statement, sensor_id, first, end, span.limit, scope.user_id, scope.company_id)
+    rows = tx.hot(statement, sensor_id, *bounds, span.limit, scope.user_id, scope.company_id)
     return [_call(row) for row in rows]
 
 

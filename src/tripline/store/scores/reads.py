@@ -230,8 +230,7 @@ def events_of_trip(tx: ReadTx, trip_no: int) -> list[StoredEvent]:
 
 def samples_bytes(tx: ReadTx, trip_no: int) -> int:
     """Size of the packed samples of a trip."""
-    size: int = tx.hot(_SAMPLES_BYTES, trip_no)[0][0]
-    return size
+    return tx.number(_SAMPLES_BYTES, trip_no)
 
 
 def version(tx: ReadTx, trip_id: str) -> Version:

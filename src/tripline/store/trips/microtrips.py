@@ -16,7 +16,7 @@ from tripline.domain import bus, ids
 from tripline.domain.access import Scope
 from tripline.domain.ids import RowNo, SensorId, TripId, VehicleId
 from tripline.domain.stored_trips import StoredMicrotrip
-from tripline.store import scopes
+from tripline.store import lists, scopes
 from tripline.store.lists import Span, UnknownOffset
 from tripline.store.tables import microtrip, trip
 from tripline.store.transactions import Hot, ReadTx
@@ -25,14 +25,8 @@ from tripline.store.trips.trips import IS_THERE, column
 
 def of_trip(tx: ReadTx, trip_id: TripId, span: Span) -> Sequence[StoredMicrotrip]:
     """Microtrips of the trip, by creation. Raises `UnknownOffset`."""
-    place = None if span.after is None else _no_of(tx, trip_id, span.after)
-    first, end = ids.first_no(span.first_ms), ids.first_no(span.last_ms + 1)
-    if place is not None and span.ascending:
-        first = max(first, ids.RowNo(place + 1))
-    elif place is not None:
-        end = min(end, place)
-    rows = tx.hot(_page(span.ascending), trip_id, first, end, span.limit)
-    return [StoredMicrotrip(*row) for row in rows]
+    bounds = lists.numbers(span, None if span.after is None else _no_of(tx, trip_id, span.after))
+    return [StoredMicrotrip(*row) for row in tx.hot(_page(span.ascending), trip_id, *bounds, span.limit)]
 
 
 def latest_of_sensor(tx: ReadTx, scope: Scope, sensor_id: SensorId) -> StoredMicrotrip | None:

@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from sqlalchemy import Column, ColumnElement, Select, and_, bindparam, func, or_, select, tuple_
 
-from tripline.domain.access import Scope
 from tripline.domain.ids import SensorId, TripId, UserId, VehicleId
 from tripline.domain.stored_trips import JudgedTrip, StoredTrip
 from tripline.domain.trips import State
@@ -24,12 +23,6 @@ from tripline.store.transactions import Hot, ReadTx
 
 COUNTED_MAX: Final = 10_000
 """Counting these takes 1 ms."""
-
-
-def trip_inside(tx: ReadTx, scope: Scope, trip_id: TripId) -> bool | None:
-    """True if the trip is inside the scope, None if it does not exist."""
-    rows = tx.hot(_trip_inside(scope.reaches), trip_id, scope.user_id, scope.company_id)
-    return bool(rows[0][0]) if rows else None
 
 
 def trips_of_vehicle(tx: ReadTx, vehicle_id: VehicleId, span: Span) -> Sequence[StoredTrip]:
@@ -61,13 +54,8 @@ IS_THERE: Final = and_(
     erasures.kept(trip.c.vehicle_id), or_(trip.c.vehicle_id.is_not(None), erasures.kept(trip.c.sensor_id))
 )
 """Condition for a trip whose vehicle, or sensor if it has no vehicle, is not waiting to be erased."""
+trip_inside: Final = scopes.Inside(trip.c.id, scopes.trips, IS_THERE)
 _ONE_TRIP: Final = Hot(select(*_TRIP, trip.c.quality).where(trip.c.id == bindparam("id")), "id")
-
-
-@cache
-def _trip_inside(reaches: scopes.Reaches) -> Hot:
-    statement = select(scopes.trips(reaches)).where(trip.c.id == bindparam("id"), IS_THERE)
-    return Hot(statement, "id", scopes.USER, scopes.COMPANY)
 
 
 def _trips(tx: ReadTx, owner: str, owner_id: str, span: Span) -> Sequence[StoredTrip]:
@@ -126,8 +114,7 @@ def count_of_sensor(tx: ReadTx, sensor_id: SensorId) -> int:
 
 def count_open_of_sensor(tx: ReadTx, sensor_id: SensorId) -> int:
     """Count the open trips that the sensor sent on a vehicle."""
-    counted: int = tx.hot(_OPEN_OF_SENSOR, sensor_id)[0][0]
-    return counted
+    return tx.number(_OPEN_OF_SENSOR, sensor_id)
 
 
 def count_of_person(tx: ReadTx, user_id: UserId) -> int:
@@ -159,5 +146,4 @@ _OPEN_OF_SENSOR: Final = Hot(
 
 
 def _count(tx: ReadTx, statement: Hot, owner: str) -> int:
-    counted: int = tx.hot(statement, owner, COUNTED_MAX)[0][0]
-    return counted
+    return tx.number(statement, owner, COUNTED_MAX)
