@@ -131,7 +131,8 @@ async def change_named(request: Call) -> ASGIApp:
 async def _admit_to_change(request: Call, actor: Actor, company_id: CompanyId) -> None:
     """Ownership is checked before the body (spec/rest 3.3); the change itself asks again."""
     store = context_of(request).store
-    await store.read_short(lambda tx: service.find_to_change(tx, actor=actor, company_id=company_id))
+    action = Action.COMPANY_MODIFY
+    await store.read_short(lambda tx: service.find(tx, actor=actor, action=action, company_id=company_id))
 
 
 async def _change(request: Call, actor: Actor, company_id: CompanyId, body: dict[str, Any]) -> ASGIApp:

@@ -45,7 +45,9 @@ async def addresses_form(request: Call) -> Response[bytes]:
     """Change the addresses and the wanted messages."""
     visitor, company = await visitor_and(
         request,
-        lambda tx, visitor: company_service.find_to_change(tx, actor=visitor.actor, company_id=own_of(visitor.actor)),
+        lambda tx, visitor: company_service.find(
+            tx, actor=visitor.actor, action=Action.COMPANY_MODIFY, company_id=own_of(visitor.actor)
+        ),
     )
     return _form(request, visitor, record_forms.shown(_texts(company)))
 
@@ -59,7 +61,7 @@ async def change(request: Call) -> Response[bytes]:
     own, said = own_of(visitor.actor), _said(form)
 
     def work(tx: WriteTx) -> tuple[Company, Clash | None]:
-        company = company_service.find_to_change(tx, actor=visitor.actor, company_id=own)
+        company = company_service.find(tx, actor=visitor.actor, action=Action.COMPANY_MODIFY, company_id=own)
         found = digests.clash(form.text("digest"), now=_texts(company), typed=said)
         if found is None:
             named = _named(said, company)

@@ -144,7 +144,7 @@ async def change(request: Call) -> Response[bytes]:
         visitor,
         said,
         company,
-        find=lambda tx: service.find_to_change(tx, actor=visitor.actor, company_id=company.id),
+        find=lambda tx: service.find(tx, actor=visitor.actor, action=Action.COMPANY_MODIFY, company_id=company.id),
         texts=texts,
         apply=lambda tx, now: service.change(
             tx, **changes.by(request, visitor.actor), company_id=now.id, named=_said(said)
@@ -252,7 +252,8 @@ def _form(
 
 def _to_change(tx: ReadTx, request: Call) -> tuple[Visitor, Company]:
     visitor = visitor_in(tx, request)
-    return visitor, service.find_to_change(tx, actor=visitor.actor, company_id=parameters.company_id(request))
+    company_id = parameters.company_id(request)
+    return visitor, service.find(tx, actor=visitor.actor, action=Action.COMPANY_MODIFY, company_id=company_id)
 
 
 def _to_delete(tx: ReadTx, request: Call) -> tuple[Visitor, Doomed[Company]]:

@@ -316,7 +316,7 @@ def _unmount_form(
 
 def _placed(tx: ReadTx, request: Call, visitor: Visitor) -> Placed:
     sensor_id = parameters.sensor_id(request)
-    sensor = service.to_mount(tx, actor=visitor.actor, sensor_id=sensor_id)
+    sensor = service.find(tx, actor=visitor.actor, action=Action.SENSOR_MOUNT, sensor_id=sensor_id)
     awaited = rpc_activation.awaited(tx, actor=visitor.actor, sensor_id=sensor_id)
     return Placed(sensor, awaited)
 

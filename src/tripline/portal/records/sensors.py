@@ -134,7 +134,9 @@ async def token(request: Call) -> Response[bytes]:
     """The access token of a sensor, on request, for roles that may read it."""
     visitor, sensor = await visitor_and(
         request,
-        lambda tx, visitor: service.read_with_token(tx, actor=visitor.actor, sensor_id=parameters.sensor_id(request)),
+        lambda tx, visitor: service.find(
+            tx, actor=visitor.actor, action=Action.SENSOR_CREDENTIAL_READ, sensor_id=parameters.sensor_id(request)
+        ),
     )
     return views.show(
         request, visitor, "sensors/token.html", title="portal.sensors.token", sensor=sensor, up=_path(sensor.id)
@@ -170,7 +172,7 @@ async def change(request: Call) -> Response[bytes]:
         # No page shows the token, so it is not compared.
         {**said, TOKEN: ""},
         sensor,
-        find=lambda tx: service.find_to_modify(tx, actor=visitor.actor, sensor_id=sensor.id),
+        find=lambda tx: service.find(tx, actor=visitor.actor, action=Action.SENSOR_MODIFY, sensor_id=sensor.id),
         texts=texts,
         apply=apply,
         show=show,
@@ -274,12 +276,14 @@ def _form(
 
 def _to_modify(tx: ReadTx, request: Call) -> tuple[Visitor, Sensor]:
     visitor = visitor_in(tx, request)
-    return visitor, service.find_to_modify(tx, actor=visitor.actor, sensor_id=parameters.sensor_id(request))
+    sensor_id = parameters.sensor_id(request)
+    return visitor, service.find(tx, actor=visitor.actor, action=Action.SENSOR_MODIFY, sensor_id=sensor_id)
 
 
 def _to_delete(tx: ReadTx, request: Call) -> tuple[Visitor, Doomed[Sensor]]:
     visitor = visitor_in(tx, request)
-    sensor = service.find_to_delete(tx, actor=visitor.actor, sensor_id=parameters.sensor_id(request))
+    sensor_id = parameters.sensor_id(request)
+    sensor = service.find(tx, actor=visitor.actor, action=Action.SENSOR_DELETE, sensor_id=sensor_id)
     goes = {**goes_with.sensor(tx, sensor.id), "lines": int(sensor.line is not None)}
     title, up, on = "portal.sensors.delete", _path(sensor.id), sensor.vehicle_no
     return visitor, Doomed(sensor, "sensor", sensor.serial_no, goes, title, up, list_path=LIST, on=on)

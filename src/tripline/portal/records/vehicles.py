@@ -136,7 +136,7 @@ async def change(request: Call) -> Response[bytes]:
         visitor,
         said,
         vehicle,
-        find=lambda tx: service.find_to_modify(tx, actor=visitor.actor, vehicle_id=vehicle.id),
+        find=lambda tx: service.find(tx, actor=visitor.actor, action=Action.VEHICLE_MODIFY, vehicle_id=vehicle.id),
         texts=texts,
         apply=apply,
         show=lambda now, shown, error: _form(request, visitor, shown, vehicle=now, error=error),
@@ -251,12 +251,14 @@ def _form(
 
 def _to_modify(tx: ReadTx, request: Call) -> tuple[Visitor, Vehicle]:
     visitor = visitor_in(tx, request)
-    return visitor, service.find_to_modify(tx, actor=visitor.actor, vehicle_id=parameters.vehicle_id(request))
+    vehicle_id = parameters.vehicle_id(request)
+    return visitor, service.find(tx, actor=visitor.actor, action=Action.VEHICLE_MODIFY, vehicle_id=vehicle_id)
 
 
 def _to_delete(tx: ReadTx, request: Call) -> tuple[Visitor, Doomed[Vehicle]]:
     visitor = visitor_in(tx, request)
-    vehicle = service.find_to_delete(tx, actor=visitor.actor, vehicle_id=parameters.vehicle_id(request))
+    vehicle_id = parameters.vehicle_id(request)
+    vehicle = service.find(tx, actor=visitor.actor, action=Action.VEHICLE_DELETE, vehicle_id=vehicle_id)
     goes, title, up = goes_with.vehicle(tx, vehicle.id), "portal.vehicles.delete", _path(vehicle.id)
     return visitor, Doomed(vehicle, "vehicle", vehicle.vehicle_no, goes, title, up, list_path=LIST)
 

@@ -180,9 +180,9 @@ def set_director(
     rows.change(tx, scope, vehicle_id, director_id=director_id)
     positions.reach_changed(tx, vehicle_id, [vehicle.director_id, director_id])
     if vehicle.director_id not in (None, director_id):
-        _note(tx, actor, Event.DIRECTOR_UNSET, vehicle, vehicle.director_id, ids=ids, now_ms=now_ms)
+        history.note(tx, actor, Event.DIRECTOR_UNSET, vehicle, user_id=vehicle.director_id, ids=ids, now_ms=now_ms)
     if vehicle.director_id != director_id:
-        _note(tx, actor, Event.DIRECTOR_SET, vehicle, director_id, ids=ids, now_ms=now_ms)
+        history.note(tx, actor, Event.DIRECTOR_SET, vehicle, user_id=director_id, ids=ids, now_ms=now_ms)
     return _again(tx, scope, vehicle_id)
 
 
@@ -194,7 +194,7 @@ def unset_director(
     vehicles.refuse_unset_director(vehicle, director_id)
     rows.change(tx, scope, vehicle_id, director_id=None)
     positions.reach_changed(tx, vehicle_id, [director_id])
-    _note(tx, actor, Event.DIRECTOR_UNSET, vehicle, director_id, ids=ids, now_ms=now_ms)
+    history.note(tx, actor, Event.DIRECTOR_UNSET, vehicle, user_id=director_id, ids=ids, now_ms=now_ms)
     return _again(tx, scope, vehicle_id)
 
 
@@ -227,10 +227,10 @@ def set_driver(
     elsewhere = rows.release_driver(tx, driver_id)
     rows.change(tx, scope, vehicle_id, current_driver_id=driver_id)
     for other in left:
-        _note(tx, actor, Event.DRIVER_UNSET, other, driver_id, ids=ids, now_ms=now_ms)
+        history.note(tx, actor, Event.DRIVER_UNSET, other, user_id=driver_id, ids=ids, now_ms=now_ms)
     if vehicle.current_driver_id is not None:
-        _note(tx, actor, Event.DRIVER_UNSET, vehicle, vehicle.current_driver_id, ids=ids, now_ms=now_ms)
-    _note(tx, actor, Event.DRIVER_SET, vehicle, driver_id, ids=ids, now_ms=now_ms)
+        history.note(tx, actor, Event.DRIVER_UNSET, vehicle, user_id=vehicle.current_driver_id, ids=ids, now_ms=now_ms)
+    history.note(tx, actor, Event.DRIVER_SET, vehicle, user_id=driver_id, ids=ids, now_ms=now_ms)
     return _again(tx, scope, vehicle_id), [*elsewhere, *rows.sensors_of(tx, vehicle_id)]
 
 
@@ -246,7 +246,7 @@ def unset_driver(
         access.admitted(person, access.Thing.DRIVER)
     vehicles.refuse_unset_driver(vehicle, driver_id)
     rows.change(tx, scope, vehicle_id, current_driver_id=None)
-    _note(tx, actor, Event.DRIVER_UNSET, vehicle, driver_id, ids=ids, now_ms=now_ms)
+    history.note(tx, actor, Event.DRIVER_UNSET, vehicle, user_id=driver_id, ids=ids, now_ms=now_ms)
     return _again(tx, scope, vehicle_id), rows.sensors_of(tx, vehicle_id)
 
 
@@ -292,26 +292,3 @@ def _refuse_unknown(vehicle: object | None, person: object | None, role: access.
 def _again(tx: ReadTx, scope: Scope, vehicle_id: VehicleId) -> Vehicle:
     """The vehicle as it is now."""
     return access.admitted(rows.find(tx, scope, vehicle_id), access.Thing.VEHICLE)
-
-
-def _note(
-    tx: WriteTx,
-    actor: Actor,
-    event: Event,
-    vehicle: Vehicle | rows.OwnedVehicle,
-    user_id: UserId | None,
-    *,
-    ids: TimeIds,
-    now_ms: int,
-) -> None:
-    """Keep an entry of the vehicle's and the person's history."""
-    history.note(
-        tx,
-        actor,
-        event,
-        company_id=vehicle.company_id,
-        vehicle_id=vehicle.id,
-        user_id=user_id,
-        ids=ids,
-        now_ms=now_ms,
-    )

@@ -181,7 +181,7 @@ def undo(
 
 def _require_as_left(tx: ReadTx, actor: Actor, pair: Pair, event: Event, *, changed_since: bool) -> None:
     """Raise `ChangedSince` unless undoing the event leaves nothing else behind, and `NotFound` or `Forbidden`."""
-    single.find_to_delegate(tx, actor=actor, vehicle_id=pair.vehicle_id)
+    single.to_delegate(tx, actor=actor, vehicle_id=pair.vehicle_id)
     if changed_since:
         raise ChangedSince("again")
     if event is Event.DELEGATED and _to_take_back(tx, actor, pair).ends:

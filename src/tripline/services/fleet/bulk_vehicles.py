@@ -58,7 +58,7 @@ def preview(tx: ReadTx, *, actor: Actor, vehicle_ids: Sequence[VehicleId], event
     found = Preview(changing=[], already=[], impossible=[])
     for vehicle_id in vehicle_ids:
         try:
-            vehicle = vehicles.find_to_move(tx, actor=actor, vehicle_id=vehicle_id)
+            vehicle = vehicles.find(tx, actor=actor, action=Action.VEHICLE_ACTIVATE, vehicle_id=vehicle_id)
         except Refusal as refusal:
             found.impossible.append(impossible(tx, actor=actor, vehicle_id=vehicle_id, refusal=refusal))
         else:
@@ -78,7 +78,7 @@ def undo(
     for deed in deeds:
         vehicle_id = deed.vehicle_id
         try:
-            vehicle = vehicles.find_to_move(tx, actor=actor, vehicle_id=vehicle_id)
+            vehicle = vehicles.find(tx, actor=actor, action=Action.VEHICLE_ACTIVATE, vehicle_id=vehicle_id)
             if deed.changed_since or rules.NEXT[vehicle.status, event] is not vehicle.status:
                 raise rules.ChangedSince("again")
         except Refusal as refusal:

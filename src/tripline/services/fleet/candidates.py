@@ -49,8 +49,8 @@ def register(
     delegations.standing_after(rows.standing(tx, owner.id, receiver.id), Step.REGISTER)
     relation_id = RecordId(ids.next(now_ms=now_ms))
     rows.insert_new(tx, relation_id=relation_id, from_company_id=owner.id, to_company_id=receiver.id, now_ms=now_ms)
-    place: history.Place = {"company_id": owner.id, "to_company_id": receiver.id, "ids": ids, "now_ms": now_ms}
-    history.note(tx, actor, Event.CANDIDATE_REGISTERED, **place)
+    event, to_id = Event.CANDIDATE_REGISTERED, receiver.id
+    history.note(tx, actor, event, company_id=owner.id, to_company_id=to_id, ids=ids, now_ms=now_ms)
     return Relation(
         id=relation_id,
         created_ms=now_ms,
@@ -73,8 +73,8 @@ def remove(
     require(tx, actor=actor, company_id=company_id)
     delegations.standing_after(rows.standing(tx, company_id, to_company_id), Step.REMOVE)
     rows.remove(tx, company_id, to_company_id)
-    place: history.Place = {"company_id": company_id, "to_company_id": to_company_id, "ids": ids, "now_ms": now_ms}
-    history.note(tx, actor, Event.CANDIDATE_REMOVED, **place)
+    event = Event.CANDIDATE_REMOVED
+    history.note(tx, actor, event, company_id=company_id, to_company_id=to_company_id, ids=ids, now_ms=now_ms)
 
 
 def of_company(

@@ -80,8 +80,7 @@ def register(
 
 def read(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> Company:
     """The company. Raises `NotFound` or `Forbidden`."""
-    scope = access.scope_of(actor, Action.COMPANY_READ)
-    return access.admitted(rows.find(tx, scope, company_id), access.Thing.COMPANY)
+    return find(tx, actor=actor, action=Action.COMPANY_READ, company_id=company_id)
 
 
 def mine(tx: ReadTx, *, actor: Actor) -> Company:
@@ -122,7 +121,7 @@ def change(
 
     Messages waiting for a receiver with a changed address are sent at once.
     """
-    before = find_to_change(tx, actor=actor, company_id=company_id)
+    before = find(tx, actor=actor, action=Action.COMPANY_MODIFY, company_id=company_id)
     details = companies.changed(before, named)
     rows.change(tx, company_id, details)
     after = replace(before, **msgspec.structs.asdict(details))
@@ -140,18 +139,17 @@ def _address(company: Company, channel: Channel) -> tuple[object, ...]:
     return company.rpc_notify_host, company.rpc_notify_port, company.rpc_notify_base_path
 
 
-def find_to_change(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> Company:
-    """The company, if the actor may change it. Raises `NotFound` or `Forbidden`."""
-    scope = access.scope_of(actor, Action.COMPANY_MODIFY)
-    return access.admitted(rows.find(tx, scope, company_id), access.Thing.COMPANY)
+def find(tx: ReadTx, *, actor: Actor, action: Action, company_id: CompanyId) -> Company:
+    """The company, if the actor may do the action on it. Raises `NotFound` or `Forbidden`."""
+    return access.admitted(rows.find(tx, access.scope_of(actor, action), company_id), access.Thing.COMPANY)
 
 
 def find_to_delete(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> Company:
     """The company, if the actor may delete it; its own is refused. Raises `NotFound` or `Forbidden`."""
-    scope = access.scope_of(actor, Action.COMPANY_DELETE)
+    access.scope_of(actor, Action.COMPANY_DELETE)
     if company_id == actor.company_id:
         raise Forbidden("delete_oneself")
-    return access.admitted(rows.find(tx, scope, company_id), access.Thing.COMPANY)
+    return find(tx, actor=actor, action=Action.COMPANY_DELETE, company_id=company_id)
 
 
 def delete(tx: WriteTx, *, actor: Actor, company_id: CompanyId, ids: TimeIds, now_ms: int) -> AbstractSet[SensorId]:

@@ -50,16 +50,7 @@ def delegate(
         now_ms=now_ms,
     )
     owner = candidates.counterpart(tx, vehicle.company_id)
-    history.note(
-        tx,
-        actor,
-        Event.DELEGATED,
-        company_id=owner.id,
-        vehicle_id=vehicle.id,
-        to_company_id=receiver.id,
-        ids=ids,
-        now_ms=now_ms,
-    )
+    history.note(tx, actor, Event.DELEGATED, vehicle, to_company_id=receiver.id, ids=ids, now_ms=now_ms)
     return Delegation(
         id=delegation_id,
         created_ms=now_ms,
@@ -85,32 +76,17 @@ def take_back(
         rows.end(tx, vehicle_id, to_company_id)
         taken, left = rights.end_of_company(tx, vehicle_id, to_company_id)
     share_links.forget_vehicle(tx, vehicle_id, company_id=to_company_id)
+    gone = ended(rights=taken)
     history.note(
-        tx,
-        actor,
-        Event.TAKEN_BACK,
-        company_id=vehicle.company_id,
-        vehicle_id=vehicle_id,
-        to_company_id=to_company_id,
-        changes=ended(rights=taken),
-        ids=ids,
-        now_ms=now_ms,
+        tx, actor, Event.TAKEN_BACK, vehicle, to_company_id=to_company_id, changes=gone, ids=ids, now_ms=now_ms
     )
     if left:
-        history.note(
-            tx,
-            actor,
-            Event.DRIVER_UNSET,
-            company_id=vehicle.company_id,
-            vehicle_id=vehicle_id,
-            user_id=vehicle.current_driver_id,
-            ids=ids,
-            now_ms=now_ms,
-        )
+        driver_id = vehicle.current_driver_id
+        history.note(tx, actor, Event.DRIVER_UNSET, vehicle, user_id=driver_id, ids=ids, now_ms=now_ms)
     return TakenBack(vehicles.sensors_of(tx, vehicle_id), taken + left)
 
 
-def find_to_delegate(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> Vehicle:
+def to_delegate(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> Vehicle:
     """The vehicle, if the actor may delegate it and take it back. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.VEHICLE_DELEGATE)
     return access.admitted(vehicles.find(tx, scope, vehicle_id), access.Thing.VEHICLE)
@@ -119,7 +95,7 @@ def find_to_delegate(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> Vehi
 def delegable(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, to_company_id: CompanyId) -> tuple[Vehicle, Company]:
     """Vehicle and receiver of a delegation that can be made. Raises as `delegate`."""
     receiver = candidates.counterpart(tx, to_company_id)
-    vehicle = find_to_delegate(tx, actor=actor, vehicle_id=vehicle_id)
+    vehicle = to_delegate(tx, actor=actor, vehicle_id=vehicle_id)
     if rows.holds(tx, vehicle.id, receiver.id):
         raise delegations.AlreadyDelegated(field="vehicleId")
     delegations.standing_after(candidate_rows.standing(tx, vehicle.company_id, receiver.id), Step.DELEGATE)
@@ -129,7 +105,7 @@ def delegable(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, to_company_id:
 def revocable(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, to_company_id: CompanyId) -> tuple[Vehicle, Company]:
     """Vehicle and receiver of a delegation that can be ended. Raises as `take_back`."""
     receiver = candidates.counterpart(tx, to_company_id)
-    vehicle = find_to_delegate(tx, actor=actor, vehicle_id=vehicle_id)
+    vehicle = to_delegate(tx, actor=actor, vehicle_id=vehicle_id)
     automatic = rows.is_automatic(tx, vehicle_id, to_company_id)
     if automatic is None:
         raise NotFound("delegation")
@@ -158,9 +134,3 @@ def delegated(
     """
     scope = access.scope_of(actor, Action.VEHICLE_READ)
     return vehicles.delegated(tx, scope, company_id, window, received=received)
-
-
-def _own(tx: ReadTx, actor: Actor, vehicle_id: VehicleId) -> Vehicle:
-    """The vehicle, when the actor may delegate it. Raises `NotFound` or `Forbidden`."""
-    scope = access.scope_of(actor, Action.VEHICLE_DELEGATE)
-    return access.admitted(vehicles.find(tx, scope, vehicle_id), access.Thing.VEHICLE)

@@ -7,55 +7,57 @@ Not here: the content of an entry (`domain/history.py`).
 """
 
 from collections.abc import Callable
-from typing import Any, Final, Required, TypedDict, Unpack
+from typing import Any, Final, TypedDict, Unpack
 
 from tripline.domain import access
 from tripline.domain.access import Action, Actor, Scope, Thing
 from tripline.domain.companies import Company
 from tripline.domain.history import Change, Entry, Event, Fact
 from tripline.domain.ids import CompanyId, RowNo, SensorId, TimeIds, UserId, VehicleId
+from tripline.domain.people import User
 from tripline.domain.sensors import Sensor
 from tripline.domain.vehicles import Vehicle
 from tripline.store.accounts import accounts
 from tripline.store.fleet import companies, sensors, vehicles
 from tripline.store.fleet import history as rows
+from tripline.store.fleet.vehicles import OwnedVehicle
 from tripline.store.lists import Span
 from tripline.store.transactions import ReadTx, WriteTx
 
+_SUBJECT: Final = {Vehicle: "vehicle_id", OwnedVehicle: "vehicle_id", Sensor: "sensor_id", User: "user_id"}
 _ANYWHERE: Final = Scope.everything("when something was registered")
 
 
 class Subjects(TypedDict, total=False):
     """The subjects of an entry, as in `Fact`."""
 
-    company_id: Required[CompanyId | None]
+    company_id: CompanyId | None
     vehicle_id: VehicleId | None
     sensor_id: SensorId | None
     user_id: UserId | None
     to_company_id: CompanyId | None
 
 
-class Place(Subjects):
-    """The subjects and time of an entry."""
-
-    ids: TimeIds
-    now_ms: int
-
-
 def note(
     tx: WriteTx,
     actor: Actor | None,
     event: Event,
+    of: Vehicle | OwnedVehicle | Sensor | User | None = None,
     *,
     ids: TimeIds,
     now_ms: int,
     changes: tuple[Change, ...] = (),
     **subjects: Unpack[Subjects],
 ) -> None:
-    """Store an entry of the actor's change; None: unknown actor. An empty change makes no entry."""
+    """Store an entry of the actor's change; None: unknown actor. An empty change makes no entry.
+
+    `of`: whose history it stands in, with its company; `subjects`: others, or all without it.
+    """
     if event is Event.CHANGED and not changes:
         return
-    fact = Fact(event=event, actor_id=None if actor is None else actor.user_id, changes=changes, **subjects)
+    own: dict[str, Any] = {} if of is None else {"company_id": of.company_id, _SUBJECT[type(of)]: of.id}
+    actor_id = None if actor is None else actor.user_id
+    fact = Fact(**{"event": event, "actor_id": actor_id, "changes": changes, **own, **subjects})
     rows.add(tx, fact, ids=ids, now_ms=now_ms)
 
 

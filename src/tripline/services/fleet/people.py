@@ -94,7 +94,7 @@ def create(
         enabled=True,
     )
     said = (*entries.first_values(new, _TOLD), Change("authority", after=role.value))
-    _note(tx, actor, Event.REGISTERED, new, changes=said, ids=ids, now_ms=now_ms)
+    history.note(tx, actor, Event.REGISTERED, new, changes=said, ids=ids, now_ms=now_ms)
     return new
 
 
@@ -167,7 +167,7 @@ def apply(
     after = replace(before, name=new.name, email=new.email, phone=new.phone, password_updated_ms=updated_ms)
     password = () if password_hash is None else (Change("password", secret=True),)
     changes = (*entries.differences(before, after, _TOLD), *password)
-    _note(tx, actor, Event.CHANGED, before, changes=changes, ids=ids, now_ms=now_ms)
+    history.note(tx, actor, Event.CHANGED, before, changes=changes, ids=ids, now_ms=now_ms)
     return after
 
 
@@ -206,10 +206,3 @@ def count(tx: ReadTx, *, actor: Actor, company_id: CompanyId, role: Authority) -
 
 _TOLD: Final = ("name", "email", "phone")
 """Fields of a person recorded in the history until the person is deleted."""
-
-
-def _note(
-    tx: WriteTx, actor: Actor, event: Event, user: User, *, changes: tuple[Change, ...], ids: TimeIds, now_ms: int
-) -> None:
-    """Keep an entry of the person's history."""
-    history.note(tx, actor, event, company_id=user.company_id, user_id=user.id, changes=changes, ids=ids, now_ms=now_ms)

@@ -46,16 +46,7 @@ def deleted_person(tx: WriteTx, actor: Actor, user: User, *, ids: TimeIds, now_m
     """Delete a person as `person` does, and write a history entry."""
     counts = goes_with_person(tx, user.id)
     changed = person(tx, user.id, now_ms=now_ms)
-    history.note(
-        tx,
-        actor,
-        Event.DELETED,
-        company_id=user.company_id,
-        user_id=user.id,
-        changes=ended(**counts),
-        ids=ids,
-        now_ms=now_ms,
-    )
+    history.note(tx, actor, Event.DELETED, user, changes=ended(**counts), ids=ids, now_ms=now_ms)
     return changed
 
 
@@ -131,17 +122,8 @@ def remove_sensor(
     """
     scope = access.scope_of(actor, Action.SENSOR_DELETE)
     sensor = access.admitted(sensor_rows.find(tx, scope, sensor_id, tokens=scope), access.Thing.SENSOR)
-    history.note(
-        tx,
-        actor,
-        Event.DELETED,
-        company_id=sensor.company_id,
-        sensor_id=sensor_id,
-        vehicle_id=sensor.vehicle_id,
-        changes=(Change("serialNo", before=sensor.serial_no),),
-        ids=ids,
-        now_ms=now_ms,
-    )
+    serial, on = (Change("serialNo", before=sensor.serial_no),), sensor.vehicle_id
+    history.note(tx, actor, Event.DELETED, sensor, vehicle_id=on, changes=serial, ids=ids, now_ms=now_ms)
     return forget_sensor(tx, sensor_id, ids=ids, now_ms=now_ms)
 
 

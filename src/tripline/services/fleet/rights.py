@@ -78,8 +78,8 @@ def give(
         role=role,
         now_ms=now_ms,
     )
-    place = _place(vehicle, person.id, ids, now_ms)
-    history.note(tx, actor, Event.RIGHT_GIVEN, changes=(Change("userRole", after=role.value),), **place)
+    given = (Change("userRole", after=role.value),)
+    history.note(tx, actor, Event.RIGHT_GIVEN, vehicle, user_id=person.id, changes=given, ids=ids, now_ms=now_ms)
     return Right(
         id=right_id,
         created_ms=now_ms,
@@ -103,11 +103,11 @@ def take_back(
     """
     vehicle, _ = _to_end(tx, actor, user_id, vehicle_id, role)
     left = rows.end(tx, vehicle_id, user_id, role)
-    place = _place(vehicle, user_id, ids, now_ms)
-    history.note(tx, actor, Event.RIGHT_TAKEN_BACK, changes=(Change("userRole", before=role.value),), **place)
+    taken = (Change("userRole", before=role.value),)
+    history.note(tx, actor, Event.RIGHT_TAKEN_BACK, vehicle, user_id=user_id, changes=taken, ids=ids, now_ms=now_ms)
     if not left:
         return []
-    history.note(tx, actor, Event.DRIVER_UNSET, **place)
+    history.note(tx, actor, Event.DRIVER_UNSET, vehicle, user_id=user_id, ids=ids, now_ms=now_ms)
     return vehicles.sensors_of(tx, vehicle_id)
 
 
@@ -175,14 +175,3 @@ def _is_available(tx: ReadTx, vehicle: Vehicle, person: User) -> bool:
     return company_id is not None and (
         vehicle.company_id == company_id or delegation_rows.holds(tx, vehicle.id, company_id)
     )
-
-
-def _place(vehicle: Vehicle, user_id: UserId, ids: TimeIds, now_ms: int) -> history.Place:
-    """In whose history an entry stands, and when."""
-    return {
-        "company_id": vehicle.company_id,
-        "vehicle_id": vehicle.id,
-        "user_id": user_id,
-        "ids": ids,
-        "now_ms": now_ms,
-    }

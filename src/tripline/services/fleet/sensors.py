@@ -13,7 +13,7 @@ from tripline.domain import access, sensors
 from tripline.domain import history as entries
 from tripline.domain.access import Action, Actor, Scope
 from tripline.domain.companies import Company
-from tripline.domain.history import Change, Event
+from tripline.domain.history import Event
 from tripline.domain.ids import CompanyId, SensorId, TimeIds, VehicleId
 from tripline.domain.refusals import NotFound
 from tripline.domain.sensors import Registration, Sensor
@@ -56,7 +56,7 @@ def register(tx: WriteTx, *, actor: Actor, registration: Registration, ids: Time
     new = of_registration(registration, company=company, sensor_id=sensor_id, now_ms=now_ms)
     rows.insert_new(tx, new)
     said = entries.first_values(new, Registration.__struct_fields__, secret=SECRET)
-    _note(tx, actor, Event.REGISTERED, new, changes=said, ids=ids, now_ms=now_ms)
+    history.note(tx, actor, Event.REGISTERED, new, changes=said, ids=ids, now_ms=now_ms)
     return new
 
 
@@ -128,21 +128,9 @@ def count_in_service_type(tx: ReadTx, *, actor: Actor, service_type: str, mounte
     return listing.LIST.count(tx, scope, listing.Filters(mounted=mounted))
 
 
-def read_with_token(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> Sensor:
-    """The sensor, if the actor may know its access token. Raises `NotFound` or `Forbidden`."""
-    scope = access.scope_of(actor, Action.SENSOR_CREDENTIAL_READ)
-    return access.admitted(rows.find(tx, scope, sensor_id, tokens=scope), access.Thing.SENSOR)
-
-
-def find_to_modify(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> Sensor:
-    """The sensor, if the actor may modify it. Raises `NotFound` or `Forbidden`."""
-    scope = access.scope_of(actor, Action.SENSOR_MODIFY)
-    return access.admitted(rows.find(tx, scope, sensor_id, tokens=scope), access.Thing.SENSOR)
-
-
-def find_to_delete(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> Sensor:
-    """The sensor, if the actor may delete it. Raises `NotFound` or `Forbidden`."""
-    scope = access.scope_of(actor, Action.SENSOR_DELETE)
+def find(tx: ReadTx, *, actor: Actor, action: Action, sensor_id: SensorId) -> Sensor:
+    """The sensor with its access token, if the actor may do the action on it. Raises `NotFound` or `Forbidden`."""
+    scope = access.scope_of(actor, action)
     return access.admitted(rows.find(tx, scope, sensor_id, tokens=scope), access.Thing.SENSOR)
 
 
@@ -161,12 +149,12 @@ def modify(
     `sensors.SerialTaken` or `sensors.CredentialsTaken`.
     """
     scope = access.scope_of(actor, Action.SENSOR_MODIFY)
-    before = find_to_modify(tx, actor=actor, sensor_id=sensor_id)
+    before = find(tx, actor=actor, action=Action.SENSOR_MODIFY, sensor_id=sensor_id)
     after = sensors.modified(before, changes)
     if after != before:
         rows.modify(tx, scope, after)
         told = entries.differences(before, after, Registration.__struct_fields__, secret=SECRET)
-        _note(tx, actor, Event.CHANGED, before, changes=told, ids=ids, now_ms=now_ms)
+        history.note(tx, actor, Event.CHANGED, before, changes=told, ids=ids, now_ms=now_ms)
     return before, after
 
 
@@ -188,14 +176,8 @@ def mount(
     # An activation requested while the sensor still needed one is superseded.
     rpc_activations.forget(tx, sensor_id)
     rows.mount(tx, scope, sensor_id, vehicle_id, status)
-    _note(tx, actor, Event.MOUNTED, sensor, vehicle_id=vehicle_id, ids=ids, now_ms=now_ms)
+    history.note(tx, actor, Event.MOUNTED, sensor, vehicle_id=vehicle_id, ids=ids, now_ms=now_ms)
     return replace(sensor, status=status, vehicle_id=vehicle_id, vehicle_no=vehicle.vehicle_no), Mounting.DONE
-
-
-def to_mount(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> Sensor:
-    """The sensor, for an actor who may mount and unmount it. Raises `NotFound` or `Forbidden`."""
-    scope = access.scope_of(actor, Action.SENSOR_MOUNT)
-    return access.admitted(rows.find(tx, scope, sensor_id, tokens=scope), access.Thing.SENSOR)
 
 
 def unmount(
@@ -209,7 +191,7 @@ def unmount(
     """
     scope = access.scope_of(actor, Action.SENSOR_MOUNT)
     if vehicle_id is None:
-        sensor = access.admitted(rows.find(tx, scope, sensor_id, tokens=scope), access.Thing.SENSOR)
+        sensor = find(tx, actor=actor, action=Action.SENSOR_MOUNT, sensor_id=sensor_id)
     else:
         sensor, _ = both(tx, scope, sensor_id, vehicle_id)
     pending = rpc_activations.of_sensor(tx, sensor_id)
@@ -217,7 +199,7 @@ def unmount(
         return sensor, activation.activation(tx, sensor_id, ids=ids, now_ms=now_ms)
     status = sensors.unmounted_status(sensor, vehicle_id)
     rows.mount(tx, scope, sensor_id, None, status)
-    _note(tx, actor, Event.UNMOUNTED, sensor, vehicle_id=sensor.vehicle_id, ids=ids, now_ms=now_ms)
+    history.note(tx, actor, Event.UNMOUNTED, sensor, vehicle_id=sensor.vehicle_id, ids=ids, now_ms=now_ms)
     latest_values.forget_of_vehicle(tx, sensor_id)
     return replace(sensor, status=status, vehicle_id=None, vehicle_no=None), notifications.sensors_changed([sensor_id])
 
@@ -234,28 +216,3 @@ def both(tx: ReadTx, scope: Scope, sensor_id: SensorId, vehicle_id: VehicleId) -
     if found_sensor is not None and found_vehicle is None:
         access.admit(None, access.Thing.VEHICLE)
     return access.admitted(found_sensor, access.Thing.SENSOR), access.admitted(found_vehicle, access.Thing.VEHICLE)
-
-
-def _note(
-    tx: WriteTx,
-    actor: Actor,
-    event: Event,
-    sensor: Sensor,
-    *,
-    vehicle_id: VehicleId | None = None,
-    changes: tuple[Change, ...] = (),
-    ids: TimeIds,
-    now_ms: int,
-) -> None:
-    """Keep an entry of the sensor's history."""
-    history.note(
-        tx,
-        actor,
-        event,
-        company_id=sensor.company_id,
-        sensor_id=sensor.id,
-        vehicle_id=vehicle_id,
-        changes=changes,
-        ids=ids,
-        now_ms=now_ms,
-    )

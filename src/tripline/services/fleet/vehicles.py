@@ -14,7 +14,7 @@ from tripline.domain import history as entries
 from tripline.domain.access import Action, Actor, Authority
 from tripline.domain.companies import Company
 from tripline.domain.history import Change, Event
-from tripline.domain.ids import CompanyId, RecordId, SensorId, TimeIds, UserId, VehicleId
+from tripline.domain.ids import CompanyId, RecordId, TimeIds, UserId, VehicleId
 from tripline.domain.refusals import NotFound
 from tripline.domain.vehicles import Registration, Vehicle
 from tripline.services import notifications
@@ -66,19 +66,10 @@ def register(tx: WriteTx, *, actor: Actor, registration: Registration, ids: Time
                 now_ms=now_ms,
             )
     said = entries.first_values(new, Registration.__struct_fields__)
-    _note(tx, actor, Event.REGISTERED, new, changes=said, ids=ids, now_ms=now_ms)
+    history.note(tx, actor, Event.REGISTERED, new, changes=said, ids=ids, now_ms=now_ms)
     if not company.master:
-        history.note(
-            tx,
-            None,
-            Event.DELEGATED,
-            company_id=company.id,
-            vehicle_id=new.id,
-            to_company_id=company.master_id,
-            changes=(Change("automatic", after=True),),
-            ids=ids,
-            now_ms=now_ms,
-        )
+        automatic, to_id = (Change("automatic", after=True),), company.master_id
+        history.note(tx, None, Event.DELEGATED, new, to_company_id=to_id, changes=automatic, ids=ids, now_ms=now_ms)
     return new
 
 
@@ -99,8 +90,7 @@ def of_registration(
 
 def read(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> Vehicle:
     """The vehicle. Raises `NotFound` or `Forbidden`."""
-    scope = access.scope_of(actor, Action.VEHICLE_READ)
-    return access.admitted(rows.find(tx, scope, vehicle_id), access.Thing.VEHICLE)
+    return find(tx, actor=actor, action=Action.VEHICLE_READ, vehicle_id=vehicle_id)
 
 
 def read_by_number(tx: ReadTx, *, actor: Actor, vehicle_no: str) -> Vehicle:
@@ -118,25 +108,9 @@ def admit_to_modify(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> None:
     access.admit(rows.inside(tx, access.scope_of(actor, Action.VEHICLE_MODIFY), vehicle_id), access.Thing.VEHICLE)
 
 
-def find_to_modify(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> Vehicle:
-    """The vehicle, if the actor may modify it. Raises `NotFound` or `Forbidden`."""
-    return access.admitted(
-        rows.find(tx, access.scope_of(actor, Action.VEHICLE_MODIFY), vehicle_id), access.Thing.VEHICLE
-    )
-
-
-def find_to_delete(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> Vehicle:
-    """The vehicle, if the actor may delete it. Raises `NotFound` or `Forbidden`."""
-    return access.admitted(
-        rows.find(tx, access.scope_of(actor, Action.VEHICLE_DELETE), vehicle_id), access.Thing.VEHICLE
-    )
-
-
-def find_to_move(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> Vehicle:
-    """The vehicle, if the actor may activate and deactivate it. Raises `NotFound` or `Forbidden`."""
-    return access.admitted(
-        rows.find(tx, access.scope_of(actor, Action.VEHICLE_ACTIVATE), vehicle_id), access.Thing.VEHICLE
-    )
+def find(tx: ReadTx, *, actor: Actor, action: Action, vehicle_id: VehicleId) -> Vehicle:
+    """The vehicle, if the actor may do the action on it. Raises `NotFound` or `Forbidden`."""
+    return access.admitted(rows.find(tx, access.scope_of(actor, action), vehicle_id), access.Thing.VEHICLE)
 
 
 def number_seen(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> str | None:
@@ -153,13 +127,13 @@ def modify(
     Raises `NotFound`, `Forbidden`, `BadParameter` as at registration, `vehicles.NumberTaken`.
     """
     scope = access.scope_of(actor, Action.VEHICLE_MODIFY)
-    vehicle = find_to_modify(tx, actor=actor, vehicle_id=vehicle_id)
+    vehicle = find(tx, actor=actor, action=Action.VEHICLE_MODIFY, vehicle_id=vehicle_id)
     changed = msgspec.structs.asdict(vehicles.changed(vehicle, named))
     after = replace(vehicle, **changed)
     if named:
         rows.change(tx, scope, vehicle_id, **changed)
     changes = entries.differences(vehicle, after, Registration.__struct_fields__)
-    _note(tx, actor, Event.CHANGED, vehicle, changes=changes, ids=ids, now_ms=now_ms)
+    history.note(tx, actor, Event.CHANGED, vehicle, changes=changes, ids=ids, now_ms=now_ms)
     return after
 
 
@@ -174,12 +148,12 @@ def move(
 ) -> Moved:
     """The vehicle in the state that the event leads to. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.VEHICLE_ACTIVATE)
-    vehicle = find_to_move(tx, actor=actor, vehicle_id=vehicle_id)
+    vehicle = find(tx, actor=actor, action=Action.VEHICLE_ACTIVATE, vehicle_id=vehicle_id)
     after = vehicles.NEXT[vehicle.status, event]
     changed = after is not vehicle.status
     if changed:
         rows.change(tx, scope, vehicle_id, status=after.value)
-        _note(tx, actor, MOVED[event], vehicle, ids=ids, now_ms=now_ms)
+        history.note(tx, actor, MOVED[event], vehicle, ids=ids, now_ms=now_ms)
     return Moved(replace(vehicle, status=after), changed)
 
 
@@ -190,7 +164,7 @@ def delete(tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, ids: TimeIds, no
     Its driving data is hidden at once and erased later by the eraser.
     """
     scope = access.scope_of(actor, Action.VEHICLE_DELETE)
-    vehicle = find_to_delete(tx, actor=actor, vehicle_id=vehicle_id)
+    vehicle = find(tx, actor=actor, action=Action.VEHICLE_DELETE, vehicle_id=vehicle_id)
     cancelled = activation.activations_for(tx, vehicle_id, ids=ids, now_ms=now_ms)
     positions.forget(tx, vehicle_id)
     share_links.forget_vehicle(tx, vehicle_id)
@@ -201,10 +175,10 @@ def delete(tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, ids: TimeIds, no
         rows.remove(tx, scope, vehicle_id)
     erasures.begin(tx, vehicle_id, now_ms=now_ms)
     for sensor_id in unmounted:
-        _note(tx, actor, Event.UNMOUNTED, vehicle, sensor_id=sensor_id, ids=ids, now_ms=now_ms)
+        history.note(tx, actor, Event.UNMOUNTED, vehicle, sensor_id=sensor_id, ids=ids, now_ms=now_ms)
     gone = entries.ended(sensors=len(unmounted), delegations=ended, rights=taken)
     number = Change("vehicleNo", before=vehicle.vehicle_no)
-    _note(tx, actor, Event.DELETED, vehicle, changes=(number, *gone), ids=ids, now_ms=now_ms)
+    history.note(tx, actor, Event.DELETED, vehicle, changes=(number, *gone), ids=ids, now_ms=now_ms)
     return (*cancelled, *notifications.deleted(unmounted))
 
 
@@ -235,28 +209,3 @@ def count_in_service_type(tx: ReadTx, *, actor: Actor, service_type: str, which:
     scope = access.scope_of(actor, Action.VEHICLE_READ)
     companies.require_service_type(tx, actor=actor, service_type=service_type)
     return listing.LIST.count(tx, scope, which)
-
-
-def _note(
-    tx: WriteTx,
-    actor: Actor,
-    event: Event,
-    vehicle: Vehicle,
-    *,
-    sensor_id: SensorId | None = None,
-    changes: tuple[Change, ...] = (),
-    ids: TimeIds,
-    now_ms: int,
-) -> None:
-    """Keep an entry of the vehicle's history."""
-    history.note(
-        tx,
-        actor,
-        event,
-        company_id=vehicle.company_id,
-        vehicle_id=vehicle.id,
-        sensor_id=sensor_id,
-        changes=changes,
-        ids=ids,
-        now_ms=now_ms,
-    )

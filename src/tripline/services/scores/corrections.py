@@ -173,17 +173,8 @@ def _change(
     events = ((Event.TRIP_DRIVER_UNSET, known.driver_id), (Event.TRIP_DRIVER_SET, driver_id))
     for event, user_id in events:
         if user_id is not None:
-            history.note(
-                tx,
-                actor,
-                event,
-                company_id=vehicle.company_id,
-                vehicle_id=vehicle.id,
-                user_id=user_id,
-                changes=(Change("tripId", after=known.trip_id),),
-                ids=ids,
-                now_ms=now_ms,
-            )
+            of_trip = (Change("tripId", after=known.trip_id),)
+            history.note(tx, actor, event, vehicle, user_id=user_id, changes=of_trip, ids=ids, now_ms=now_ms)
     account = None if driver_id is None else accounts.credentials_of(tx, driver_id)
     if account is not None:
         mail_outbox.add(
