@@ -13,7 +13,6 @@ from alembic.migration import MigrationContext
 from tests.support import databases, next_version, postgres, servers
 
 from tripline.store import migrate, tables
-from tripline.store.database import early_indexes
 from tripline.store.database import postgres as store
 from tripline.store.migrate import DatabaseError
 
@@ -136,7 +135,7 @@ def opened(url: str) -> Iterator[psycopg.Connection]:
 def build_ahead(url: str) -> None:
     """Build what the version to come builds before its transaction begins."""
     with store.open_engine(url).connect() as connection:
-        early_indexes.build(connection, migrate._after(migrate.steps()[-2]))
+        migrate.build(connection, migrate._after(migrate.steps()[-2]))
 
 
 def indexes(url: str) -> set[str]:

@@ -8,7 +8,7 @@ from typing import Any
 from tests.support.rest import Login, Rest
 from tripline.domain.import_drafts import Draft, RowState
 from tripline.language import catalogue
-from tripline.services.imports import draft_arrivals, draft_edits, draft_pages, drafts
+from tripline.services.imports import draft_edits, draft_pages, drafts
 from tripline.services.imports import kinds as import_kinds
 from tripline.services.imports.draft_edits import Edit
 from tripline.services.imports.draft_pages import RowPage, RowView
@@ -43,7 +43,7 @@ class Office:
 
     async def upload(self, content: bytes, kind: str = "vehicles", most_rows: int = 200_000) -> Draft:
         """The draft of a file."""
-        draft, _ = await draft_arrivals.receive(
+        draft, _ = await drafts.receive(
             self.app.store,
             io.BytesIO(content),
             actor=self.login.actor,

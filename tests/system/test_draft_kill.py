@@ -13,7 +13,7 @@ from tests.support.fleet import Company
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import TimeIds
 from tripline.domain.import_drafts import DraftId, State
-from tripline.services.imports import draft_arrivals, drafts
+from tripline.services.imports import drafts
 from tripline.services.imports import kinds as import_kinds
 
 ROWS = 6_000
@@ -45,7 +45,7 @@ class Desk:
 
     def upload(self, content) -> DraftId:
         async def work(store):
-            draft, _ = await draft_arrivals.receive(
+            draft, _ = await drafts.receive(
                 store,
                 io.BytesIO(content),
                 actor=self._actor,

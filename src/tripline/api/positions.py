@@ -9,7 +9,7 @@ from tripline.http import answers, languages, pages, parameters, permission
 from tripline.http.context import Call, context_of, maps_of, scores_of
 from tripline.http.operations import Value, operation
 from tripline.services.live import positions as service
-from tripline.services.live import trail, whereabouts
+from tripline.services.live import trail
 from tripline.store.transactions import ReadTx
 from tripline.wire.rest import positions as rest_positions
 from tripline.wire.rest.base import Id
@@ -73,13 +73,13 @@ async def read_one(request: Call) -> ASGIApp:
     """Where the vehicle is now, with the speed limit of its road and the place in words by the imported map."""
     context = context_of(request)
 
-    def work(tx: ReadTx) -> whereabouts.Whereabouts:
+    def work(tx: ReadTx) -> service.Whereabouts:
         actor = permission.permitted_in(tx, request)
-        return whereabouts.read(tx, actor=actor, vehicle_id=parameters.vehicle_id(request))
+        return service.whereabouts(tx, actor=actor, vehicle_id=parameters.vehicle_id(request))
 
     found = await context.store.read(work)
     roads, language = scores_of(request).roads, languages.asked_of(request)
-    around = await whereabouts.around(found, roads=roads, names=maps_of(request).places, language=language)
+    around = await service.around(found, roads=roads, names=maps_of(request).places, language=language)
     return answers.ok(
         rest_positions.whereabouts_record(
             found.position,

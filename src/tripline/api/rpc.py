@@ -12,7 +12,7 @@ from tripline.domain.rpc import StoredCall
 from tripline.http import answers, authentication, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of, rpc_of
 from tripline.http.operations import operation
-from tripline.services.rpc import records, requests
+from tripline.services.rpc import requests
 from tripline.store.transactions import ReadTx
 from tripline.wire import rpc as wire
 from tripline.wire.rest import rpc as rest_rpc
@@ -76,7 +76,7 @@ async def list_calls(request: Call) -> ASGIApp:
         actor, sensor_id = _reader(tx, request)
         return reads.by_time(
             request,
-            lambda span: records.of_sensor(tx, actor=actor, sensor_id=sensor_id, span=span),
+            lambda span: requests.of_sensor(tx, actor=actor, sensor_id=sensor_id, span=span),
             record=rest_rpc.call_record,
             id_of=lambda stored: stored.id,
             weight=lambda stored: len(stored.params) + len(stored.response or b"") + len(stored.result or b""),
@@ -91,7 +91,7 @@ async def read_latest(request: Call) -> ASGIApp:
 
     def work(tx: ReadTx) -> StoredCall:
         actor, sensor_id = _reader(tx, request)
-        return records.latest(tx, actor=actor, sensor_id=sensor_id)
+        return requests.latest(tx, actor=actor, sensor_id=sensor_id)
 
     return answers.ok(await _record(await context_of(request).store.read_short(work)))
 
@@ -104,8 +104,8 @@ async def read(request: Call) -> ASGIApp:
         actor = permission.permitted_in(tx, request)
         sensor_id = parameters.sensor_id(request)
         request_id = RequestId(parameters.path_id(request, "requestId"))
-        records.admit(tx, actor=actor, sensor_id=sensor_id)
-        return records.read(tx, actor=actor, sensor_id=sensor_id, request_id=request_id)
+        requests.admit_to_read(tx, actor=actor, sensor_id=sensor_id)
+        return requests.read(tx, actor=actor, sensor_id=sensor_id, request_id=request_id)
 
     return answers.ok(await _record(await context_of(request).store.read_short(work)))
 
@@ -118,5 +118,5 @@ def _reader(tx: ReadTx, request: Call) -> tuple[Actor, SensorId]:
     """The caller, and the sensor."""
     actor = permission.permitted_in(tx, request)
     sensor_id = parameters.sensor_id(request)
-    records.admit(tx, actor=actor, sensor_id=sensor_id)
+    requests.admit_to_read(tx, actor=actor, sensor_id=sensor_id)
     return actor, sensor_id

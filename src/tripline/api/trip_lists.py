@@ -25,7 +25,7 @@ from tripline.http.pages import TimePage
 from tripline.http.parameters import Query
 from tripline.later import Later
 from tripline.services import places
-from tripline.services.fleet import trip_lists, trips, vehicle_days
+from tripline.services.fleet import trip_lists, vehicle_days
 from tripline.services.fleet.vehicle_days import DaySamples
 from tripline.services.scores.reads import TooLong
 from tripline.store.listing.pages import Page, PageRequest, Place
@@ -178,7 +178,7 @@ async def read_day_track(request: Call) -> Response[bytes]:
 def _of_day(tx: ReadTx, request: Call, actor: Actor) -> tuple[VehicleId, int]:
     """The vehicle and the day of a path. Raises `NotFound`, `Forbidden`, `BadParameter`."""
     vehicle_id = parameters.vehicle_id(request)
-    trips.admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
+    trip_lists.admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
     return vehicle_id, fields.day("date", request.path_params["date"])
 
 

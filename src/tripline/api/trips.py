@@ -11,7 +11,7 @@ from tripline.domain.stored_trips import JudgedTrip, StoredEvent, StoredMicrotri
 from tripline.http import answers, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of
 from tripline.http.operations import operation
-from tripline.services.fleet import trips
+from tripline.services.fleet import trip_lists
 from tripline.store.devices import events as device_events
 from tripline.store.lists import Span
 from tripline.store.transactions import ReadTx
@@ -45,7 +45,7 @@ async def read_latest_trip(request: Call) -> ASGIApp:
 
     def work(tx: ReadTx) -> StoredTrip:
         actor = permission.permitted_in(tx, request)
-        return trips.latest_trip(tx, actor=actor, vehicle_id=parameters.vehicle_id(request))
+        return trip_lists.latest_trip(tx, actor=actor, vehicle_id=parameters.vehicle_id(request))
 
     return answers.ok(rest_trips.trip_record(await context.store.read_short(work), context.time_zone))
 
@@ -61,7 +61,7 @@ async def read_latest_microtrip(request: Call) -> ASGIApp:
 
     def work(tx: ReadTx) -> StoredMicrotrip:
         actor = permission.permitted_in(tx, request)
-        return trips.latest_microtrip(tx, actor=actor, vehicle_id=parameters.vehicle_id(request))
+        return trip_lists.latest_microtrip(tx, actor=actor, vehicle_id=parameters.vehicle_id(request))
 
     return answers.ok(rest_trips.microtrip_record(await context_of(request).store.read_short(work)))
 
@@ -87,7 +87,7 @@ async def read(request: Call) -> ASGIApp:
 
     def work(tx: ReadTx) -> JudgedTrip:
         actor = permission.permitted_in(tx, request)
-        return trips.read_trip(tx, actor=actor, trip_id=parameters.trip_id(request))
+        return trip_lists.read_trip(tx, actor=actor, trip_id=parameters.trip_id(request))
 
     return answers.ok(rest_trips.judged_trip_record(await context.store.read_short(work), context.time_zone))
 
@@ -103,7 +103,7 @@ async def list_microtrips(request: Call) -> ASGIApp:
 
     def work(tx: ReadTx, actor: Actor) -> Page:
         trip_id = parameters.trip_id(request)
-        trips.admit_to_trip(tx, actor=actor, trip_id=trip_id)
+        trip_lists.admit_to_trip(tx, actor=actor, trip_id=trip_id)
         return reads.by_time(
             request,
             lambda span: microtrips.of_trip(tx, trip_id, span),
@@ -122,7 +122,7 @@ async def _page_of_vehicle(
 
     def work(tx: ReadTx, actor: Actor) -> Page:
         vehicle_id = parameters.vehicle_id(request)
-        trips.admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
+        trip_lists.admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
         return reads.by_time(
             request,
             lambda span: read_rows(tx, vehicle_id, span),

@@ -30,8 +30,7 @@ from tripline.http.context import Call, accounts_of, context_of, process_of
 from tripline.services.accounts.sessions import Cookie
 from tripline.services.accounts.tokens import Bearer, TokenUnreadable
 from tripline.store.accounts import accounts, sessions
-from tripline.store.accounts.accounts import Known
-from tripline.store.accounts.visitors import Account
+from tripline.store.accounts.accounts import Account, Known
 from tripline.store.transactions import Hot, ReadTx
 
 CSRF_HEADER: Final = "x-csrf-token"

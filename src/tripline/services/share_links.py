@@ -32,7 +32,7 @@ from tripline.store.accounts import accounts
 from tripline.store.fleet import vehicles
 from tripline.store.share_links import Opened
 from tripline.store.transactions import ReadTx, WriteTx
-from tripline.store.trips import trail as samples
+from tripline.store.trips import microtrips as samples
 from tripline.store.trips import trips
 
 _BYTES: Final = 32

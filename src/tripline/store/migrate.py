@@ -14,7 +14,7 @@ Not here: the steps (`migrations/versions/`), partitions (`store/database/partit
 import contextlib
 import functools
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
@@ -23,7 +23,7 @@ from sqlalchemy import Column, Connection, MetaData, PrimaryKeyConstraint, Strin
 
 from tripline.later import Later
 from tripline.ports.outages import Fault
-from tripline.store.database import early_indexes, faults, partitions, requirements, sqlite, sqlite_files
+from tripline.store.database import faults, partitions, requirements, sqlite, sqlite_files
 from tripline.store.tables import metadata
 from tripline.store.tables.base import BY_TIME
 from tripline.store.transactions import ReadTx
@@ -120,7 +120,7 @@ def upgrade_shared(url: str, *, now_ms: int) -> str:
     cannot be reached or changed, is unfit, or is of another version."""
     with _shared(url) as connection:
         if (found := _known(connection, "The database")) is not None:
-            early_indexes.build(connection, _after(found))
+            build(connection, _after(found))
         connection.execute(text("BEGIN"))
         connection.execute(text("SET LOCAL lock_timeout = 0"))  # another one that migrates may take its time
         connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('tripline schema'))"))
@@ -289,3 +289,50 @@ def _version(connection: Connection) -> str | None:
         return None
     version: str | None = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar_one_or_none()
     return version
+
+
+_MINE: Final = "hashtext('tripline indexes ahead')"
+_POLL_S: Final = 0.2
+
+
+def build(connection: Connection, steps: Iterable[ModuleType]) -> None:
+    """Build the indexes of these steps on an autocommit connection; wait for another process that does so."""
+    wanted = [index for step in steps for index in getattr(step, "AHEAD", ())]
+    if not wanted:
+        return
+    while not connection.execute(text(f"SELECT pg_try_advisory_lock({_MINE})")).scalar():
+        connection.execute(text(f"SELECT pg_sleep({_POLL_S})"))
+    try:
+        for name, table, columns, condition in wanted:
+            for index, partition in _places(connection, name, table, columns):
+                _build(connection, index, partition, f"({', '.join(columns)})", condition)
+    finally:
+        connection.execute(text(f"SELECT pg_advisory_unlock({_MINE})"))
+
+
+def _places(connection: Connection, name: str, table: str, columns: Iterable[str]) -> list[tuple[str, str]]:
+    """Index and table: of a table in partitions each partition, under the name that PostgreSQL would give; of a table
+    that is not there yet none."""
+    kind = connection.execute(
+        text("SELECT relkind FROM pg_class WHERE oid = to_regclass(:table)"), {"table": table}
+    ).scalar()
+    if kind is None:
+        return []
+    if kind != "p":
+        return [(name, table)]
+    partitions = connection.execute(
+        text("SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = to_regclass(:table)"), {"table": table}
+    )
+    return [(f"{partition}_{'_'.join(columns)}_idx", partition) for (partition,) in partitions.all()]
+
+
+def _build(connection: Connection, index: str, table: str, columns: str, condition: str | None) -> None:
+    valid = connection.execute(
+        text("SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(:index)"), {"index": index}
+    ).scalar()
+    if valid:
+        return
+    if valid is not None:
+        connection.execute(text(f"DROP INDEX CONCURRENTLY IF EXISTS {index}"))
+    where = "" if condition is None else f" WHERE {condition}"
+    connection.execute(text(f"CREATE INDEX CONCURRENTLY {index} ON {table} {columns}{where}"))

@@ -14,8 +14,8 @@ from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import UserId
 from tripline.services.accounts import sessions
 from tripline.services.accounts.sessions import Client, Cookie, Prolonger
+from tripline.store.accounts.accounts import Account
 from tripline.store.accounts.sessions import Visit
-from tripline.store.accounts.visitors import Account
 from tripline.store.tables import account, account_session
 
 SETTINGS = config.Sessions()

@@ -30,8 +30,8 @@ from tripline.services.fleet import vehicles
 from tripline.store import tables
 from tripline.store.accounts import accounts
 from tripline.store.erasure import erasures
-from tripline.store.scores import findings, sums
 from tripline.store.scores import scores as jobs
+from tripline.store.scores import sums
 
 ADMIN = Actor(UserId("00000000-0000-11ef-8000-0000000000ff"), Authority.COMPANY_ADMIN, CompanyId(COMPANY))
 DRIVING = (
@@ -126,7 +126,7 @@ def keep_scores(rig, vehicle_id, first, count):
             scores.add_score(tx, number, vehicle_id, created_ms=number, user_id=DRIVER)
             scores.add_event(tx, number, vehicle_id, created_ms=number, event_ms=number, trip_id=scores.trip_id(number))
         nos = [ids.no_of(scores.trip_id(number)) for number in range(first, first + count)]
-        findings.keep(tx, [findings.Found(no, 1, b"found") for no in nos], now_ms=NOW)
+        jobs.keep(tx, [jobs.Found(no, 1, b"found") for no in nos], now_ms=NOW)
         sums.move(tx, {}, sums.shares(tx, nos))
         row = {"vehicle_id": vehicle_id, "created_ms": 1, "count": count, "score": 1.0, "distance_m": 1.0}
         tx.run(insert(tables.vehicle_score), {**row, "sums": b""})

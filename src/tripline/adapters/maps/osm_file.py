@@ -2,6 +2,9 @@
 
 libosmium does the reading, in C++. Where the places of nodes wait is up to the file's size: in memory, or for a large
 one in a file that goes when we are done. Decision 310 has the figures.
+
+libosmium takes nodes before ways, and no node with a negative id. Editors write negative ids, and some programs write
+ways first: a file that begins so is copied, part after part.
 """
 
 import itertools
@@ -15,7 +18,6 @@ import numpy as np
 import osmium
 from osmium import osm
 
-from tripline.adapters.maps import osm_order
 from tripline.roads import classes
 from tripline.roads.areas import Ring
 from tripline.roads.builder import Builder
@@ -106,7 +108,7 @@ def look(file: Path) -> None:
 
 def everything(file: Path, scratch: Path) -> osmium.FileProcessor:
     """Everything in a file, ways with the places of their nodes. `scratch`: a folder of its own."""
-    readable = osm_order.in_order(file, scratch)
+    readable = in_order(file, scratch)
     things = osmium.FileProcessor(osmium.io.File(str(readable), "pbf"))
     return things.with_locations(storage(readable, scratch))
 
@@ -241,3 +243,43 @@ def _varint(data: mmap.mmap, at: int, end: int) -> tuple[int, int]:
         if (shift := shift + 7) > _LONGEST:
             break
     return value, at
+
+
+_BEYOND: Final = 1 << 40
+"""Negative ids of nodes go on from here: OpenStreetMap's are below."""
+
+
+def in_order(file: Path, scratch: Path) -> Path:
+    """The file, or a copy in `scratch` if its first thing is not a node, or one with a negative id.
+
+    Files sorted by id begin with their negative ones. Raises `RuntimeError` for a damaged file.
+    """
+    for first in _ordered_things(file):
+        if first.is_node() and first.id >= 0:
+            break
+        return _copied(file, scratch / "in-order.osm.pbf")
+    return file
+
+
+def _copied(file: Path, copy: Path) -> Path:
+    with osmium.SimpleWriter(str(copy)) as writer:
+        for kind in (osm.NODE, osm.WAY, osm.RELATION):
+            for thing in _ordered_things(file, kind):
+                writer.add(_renumbered(thing))
+    return copy
+
+
+def _renumbered(thing: Any) -> Any:
+    if thing.is_node() and thing.id < 0:
+        return thing.replace(id=_moved(thing.id))
+    if thing.is_way() and any(node.ref < 0 for node in thing.nodes):
+        return thing.replace(nodes=[_moved(node.ref) for node in thing.nodes])
+    return thing
+
+
+def _moved(node: int) -> int:
+    return node if node >= 0 else _BEYOND - node
+
+
+def _ordered_things(file: Path, kind: osm.osm_entity_bits = osm.ALL) -> Iterator[Any]:
+    return iter(osmium.FileProcessor(osmium.io.File(str(file), "pbf"), kind))

@@ -18,8 +18,8 @@ from tripline.language import catalogue
 from tripline.language.catalogue import Language
 from tripline.ports.outages import Outage
 from tripline.services.accounts.tokens import TokenUnreadable
-from tripline.store.accounts import visitors as store
-from tripline.store.accounts.visitors import Account, Company
+from tripline.store.accounts import accounts as store
+from tripline.store.accounts.accounts import Account, Company
 from tripline.store.transactions import ReadTx
 
 T = TypeVar("T")
@@ -70,7 +70,7 @@ def visitor_in(tx: ReadTx, request: Call) -> Visitor:
 def _account_in(tx: ReadTx, request: Call) -> Visitor:
     """The account. Raises as `authentication.actor_in`."""
     actor = authentication.actor_in(tx, request)
-    return _looking(request, actor, authentication.account_of(request) or store.of(tx, actor.user_id))
+    return _looking(request, actor, authentication.account_of(request) or store.own_account(tx, actor.user_id))
 
 
 def _looking(request: Call, actor: Actor, account: Account | None) -> Visitor:
@@ -97,7 +97,7 @@ async def visitor_of(request: Call) -> Visitor:
     actor = await authentication.actor(request)
     account = authentication.account_of(request)
     if account is None:
-        account = await context_of(request).store.read_short(lambda tx: store.of(tx, actor.user_id))
+        account = await context_of(request).store.read_short(lambda tx: store.own_account(tx, actor.user_id))
     visitor = _looking(request, actor, account)
     permission.require_role(request, actor)
     return visitor

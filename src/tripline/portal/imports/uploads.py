@@ -19,7 +19,7 @@ from tripline.portal.frame import forms, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import visitor_and, visitor_of
 from tripline.services import notifications, shares
-from tripline.services.imports import draft_arrivals, draft_files, drafts, registration
+from tripline.services.imports import draft_files, drafts, registration
 from tripline.services.imports import kinds as import_kinds
 from tripline.services.imports.kinds import ImportKind
 from tripline.services.imports.limits import ManyImports
@@ -118,7 +118,7 @@ async def _received(request: Call, actor: Actor, form: forms.Form) -> tuple[Draf
     if sent is None:
         raise BadParameter.missing("file")
     encoding = fields.one_of("encoding", form.text("encoding"), list(Encoding))
-    return await draft_arrivals.receive(
+    return await drafts.receive(
         context.store,
         sent.file,
         actor=actor,

@@ -31,7 +31,7 @@ from tripline.services import notifications
 from tripline.services.fleet import goes_with, lists, vehicles
 from tripline.services.fleet import sensors as service
 from tripline.services.rpc import activation as rpc_activation
-from tripline.services.rpc import records
+from tripline.services.rpc import requests
 from tripline.services.rpc.activation import Progress
 from tripline.store.listing.pages import Page, PageRequest
 from tripline.store.listing.sensors import Filters, ListedSensor
@@ -236,12 +236,12 @@ async def calls(request: Call) -> Response[bytes]:
     def work(tx: ReadTx) -> tuple[Visitor, Sensor, list[StoredCall]]:
         visitor = visitor_in(tx, request)
         sensor_id, actor = parameters.sensor_id(request), visitor.actor
-        records.admit(tx, actor=actor, sensor_id=sensor_id)
+        requests.admit_to_read(tx, actor=actor, sensor_id=sensor_id)
         span = Span(limit=CALLS + 1, after=windows.text(request, "after") or None)
         try:
-            found = records.of_sensor(tx, actor=actor, sensor_id=sensor_id, span=span)
+            found = requests.of_sensor(tx, actor=actor, sensor_id=sensor_id, span=span)
         except UnknownOffset:
-            found = records.of_sensor(tx, actor=actor, sensor_id=sensor_id, span=Span(limit=CALLS + 1))
+            found = requests.of_sensor(tx, actor=actor, sensor_id=sensor_id, span=Span(limit=CALLS + 1))
         return visitor, service.read(tx, actor=actor, sensor_id=sensor_id), list(found)
 
     visitor, sensor, found = await context_of(request).store.read(work)

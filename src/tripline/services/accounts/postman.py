@@ -27,7 +27,7 @@ from tripline.ports.mails import Letter, LetterRefusedError, Mailer
 from tripline.ports.signals import Signals
 from tripline.services.accounts import letters, links
 from tripline.services.poll_loop import PollLoop
-from tripline.store.accounts import accounts, applications, mail_outbox, visitors
+from tripline.store.accounts import accounts, applications, mail_outbox
 from tripline.store.accounts.mail_outbox import NEVER_MS, Mail
 from tripline.store.scores import disputes
 from tripline.store.transactions import Store, WriteTx
@@ -194,7 +194,7 @@ class Postman:
         """None when the account is gone or disabled, or may not read the trip any more. Raises `_Early`."""
         if mail.account_id is None or mail.dispute_id is None:
             return None
-        actor, account = accounts.actor(tx, mail.account_id), visitors.of(tx, mail.account_id)
+        actor, account = accounts.actor(tx, mail.account_id), accounts.own_account(tx, mail.account_id)
         if actor is None or account is None:
             return None
         try:
@@ -220,7 +220,7 @@ class Postman:
         """None when the account is gone or disabled, or is not the trip's driver any more."""
         if mail.account_id is None or mail.trip_id is None:
             return None
-        account = visitors.of(tx, mail.account_id)
+        account = accounts.own_account(tx, mail.account_id)
         if account is None or not trips.trip_inside(tx, Scope("mail", _OWN, mail.account_id), mail.trip_id):
             return None
         drive = disputes.drive(tx, disputes.trip(tx, mail.trip_id).no)

@@ -6,7 +6,7 @@ import msgspec
 
 from tripline.domain.access import Actor
 from tripline.language.catalogue import Language
-from tripline.store.accounts import visitors
+from tripline.store.accounts import accounts
 from tripline.store.transactions import WriteTx
 
 
@@ -34,4 +34,4 @@ def choose(tx: WriteTx, *, actor: Actor, wanted: Wanted) -> None:
     if wanted.theme is not None or wanted.of_system:
         values["theme"] = None if wanted.theme is None else wanted.theme.value
     if values:
-        visitors.prefer(tx, actor.user_id, values)
+        accounts.prefer(tx, actor.user_id, values)

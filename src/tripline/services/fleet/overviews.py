@@ -22,10 +22,10 @@ from tripline.domain.rpc import StoredCall
 from tripline.domain.sensors import Sensor
 from tripline.domain.stored_trips import StoredTrip
 from tripline.domain.vehicles import Vehicle
-from tripline.services.fleet import companies, delegations, latest_values, sensors, trips, vehicles
+from tripline.services.fleet import companies, delegations, latest_values, sensors, trip_lists, vehicles
 from tripline.services.fleet import lists as fleet_lists
 from tripline.services.fleet.latest_values import Latest
-from tripline.services.rpc import records
+from tripline.services.rpc import requests
 from tripline.services.scores import reads as scores
 from tripline.services.scores.reads import Outcome
 from tripline.store import lists, positions
@@ -178,7 +178,7 @@ def vehicle(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> VehicleOvervi
     on_it = _sensors_on(tx, actor, vehicle_id)
     trip = None
     if Action.DRIVING_READ in may:
-        trip = _or_none(lambda: trips.latest_trip(tx, actor=actor, vehicle_id=vehicle_id))
+        trip = _or_none(lambda: trip_lists.latest_trip(tx, actor=actor, vehicle_id=vehicle_id))
     return VehicleOverview(
         vehicle=found,
         company=_owner(tx, actor, found.company_id),
@@ -203,7 +203,7 @@ def sensor(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> SensorOverview:
     awaited = activations.of_sensor(tx, sensor_id)
     calls: Sequence[StoredCall] = ()
     if Action.RPC_READ in may:
-        calls = records.of_sensor(tx, actor=actor, sensor_id=sensor_id, span=Span(limit=5))
+        calls = requests.of_sensor(tx, actor=actor, sensor_id=sensor_id, span=Span(limit=5))
     return SensorOverview(
         sensor=msgspec.structs.replace(found, credentials_id=None),
         company=_owner(tx, actor, found.company_id),
@@ -312,7 +312,7 @@ def _newest_trip(tx: ReadTx, actor: Actor, user: User) -> StoredTrip | None:
     trip_id = user.latest_trip_id
     if trip_id is None:
         return None
-    return _or_none(lambda: trips.read_trip(tx, actor=actor, trip_id=trip_id))
+    return _or_none(lambda: trip_lists.read_trip(tx, actor=actor, trip_id=trip_id))
 
 
 def _or_none(read: Callable[[], T]) -> T | None:

@@ -1,7 +1,7 @@
 """Directors and drivers: registering, reading, changing, deleting and listing them; finding a person by e-mail.
 
 Not here: administrators (`administrators.py`), the data deleted with a person (`removal.py`), driving data
-(`trips.py`).
+(`trip_lists.py`).
 """
 
 from collections.abc import Mapping, Sequence

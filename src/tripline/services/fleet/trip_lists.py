@@ -1,6 +1,7 @@
-"""Trips by start that an actor may read: of a company, a vehicle or a driver, or everything in reach.
+"""Trips and microtrips that an actor may read: one, the latest of a vehicle, and lists by start of a company, a vehicle
+or a driver, or of everything in reach.
 
-Not here: finding rows (`store/trips/trip_list.py`), lists by creation (`trips.py`), a vehicle's day
+Not here: finding rows (`store/trips/trip_list.py`), lists by creation (`store/trips/trips.py`), a vehicle's day
 (`vehicle_days.py`).
 """
 
@@ -8,15 +9,20 @@ from typing import Final
 
 from tripline.domain import access, listed_trips
 from tripline.domain.access import Action, Actor, Authority
-from tripline.domain.ids import CompanyId, UserId, VehicleId
+from tripline.domain.ids import CompanyId, TripId, UserId, VehicleId
 from tripline.domain.instants import DAY_MS
 from tripline.domain.listed_trips import Filters, ListedTrip, TripSums
-from tripline.services.fleet import companies, trips
+from tripline.domain.refusals import NotFound
+from tripline.domain.stored_trips import JudgedTrip, StoredMicrotrip, StoredTrip
+from tripline.services.fleet import companies
 from tripline.services.scores import reads
 from tripline.services.scores.reads import TooLong
+from tripline.store.fleet import vehicles
 from tripline.store.listing.pages import Page, PageRequest
+from tripline.store.lists import Span
 from tripline.store.transactions import ReadTx
-from tripline.store.trips import trip_list
+from tripline.store.trips import microtrips, trip_list
+from tripline.store.trips import trips as rows
 from tripline.store.trips.trip_list import TripQuery
 
 SUMMED: Final = 5_000
@@ -39,7 +45,7 @@ def query_of(
     """Return the query for these trips; a driver who names nothing gets his own. Raises `NotFound`, `Forbidden`."""
     scope = access.scope_of(actor, Action.DRIVING_READ)
     if vehicle_id is not None:
-        trips.admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
+        admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
     if user_id is not None:
         reads.admit_to_driver(tx, actor=actor, of=user_id)
     if company_id is not None:
@@ -70,3 +76,39 @@ def sums(tx: ReadTx, *, actor: Actor, query: TripQuery) -> TripSums:
     if found is None:
         raise TooLong("sums", field="startTime", most=SUMMED)
     return listed_trips.summed(found)
+
+
+def admit_to_vehicle(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> None:
+    """Check that the actor may read the vehicle's driving data. Raises `NotFound` or `Forbidden`."""
+    scope = access.scope_of(actor, Action.DRIVING_READ)
+    access.admit(vehicles.inside(tx, scope, vehicle_id), access.Thing.VEHICLE)
+
+
+def admit_to_trip(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> None:
+    """Let pass who may read the trip. Raises `NotFound` or `Forbidden`."""
+    scope = access.scope_of(actor, Action.DRIVING_READ)
+    access.admit(rows.trip_inside(tx, scope, trip_id), access.Thing.TRIP)
+
+
+def read_trip(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> JudgedTrip:
+    """The trip. Raises `NotFound` or `Forbidden`."""
+    admit_to_trip(tx, actor=actor, trip_id=trip_id)
+    return rows.trip_of(tx, trip_id)
+
+
+def latest_trip(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> StoredTrip:
+    """The vehicle's newest trip. Raises `Forbidden`, or `NotFound` also when it has none."""
+    admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
+    found = rows.trips_of_vehicle(tx, vehicle_id, Span(limit=1))
+    if not found:
+        raise NotFound("trip")
+    return found[0]
+
+
+def latest_microtrip(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> StoredMicrotrip:
+    """The vehicle's newest microtrip. Raises `Forbidden`, or `NotFound` also when it has none."""
+    admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
+    found = microtrips.latest_of_vehicle(tx, vehicle_id)
+    if found is None:
+        raise NotFound("microtrip")
+    return found

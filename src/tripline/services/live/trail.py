@@ -1,6 +1,6 @@
 """Today's trail of a vehicle: where its samples of today were, thinned for a map.
 
-Not here: the vehicle's present position (`positions.py`), a trip's whole track (`services/fleet/trips.py`).
+Not here: the vehicle's present position (`positions.py`), a trip's whole track (`services/fleet/trip_lists.py`).
 """
 
 import math
@@ -12,9 +12,9 @@ from tripline.domain import positions, samples, trends
 from tripline.domain.access import Actor
 from tripline.domain.ids import VehicleId
 from tripline.domain.instants import DAY_MS
-from tripline.services.fleet import trips
+from tripline.services.fleet import trip_lists
 from tripline.store.transactions import ReadTx
-from tripline.store.trips import trail as rows
+from tripline.store.trips import microtrips as rows
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ class Point(NamedTuple):
 
 def read(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, zone: ZoneInfo, now_ms: int) -> list[Point]:
     """Return the way since midnight in the time zone, by time. Raises `NotFound`, `Forbidden`."""
-    trips.admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
+    trip_lists.admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
     begin_ms = trends.midnight_ms(trends.day_of(now_ms, zone), zone)
     packed = rows.samples(tx, vehicle_id, since_ms=begin_ms - OPEN_MS, limit=MESSAGES)
     return way(packed, begin_ms=begin_ms, end_ms=now_ms)

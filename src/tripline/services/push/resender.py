@@ -25,9 +25,7 @@ from tripline.services.poll_loop import PollLoop
 from tripline.store.push import parked as push_parked
 from tripline.store.push import queue as push_queue
 from tripline.store.push import receiver_state
-from tripline.store.push import resends as rows
-from tripline.store.push.parked import Which
-from tripline.store.push.resends import Left
+from tripline.store.push.parked import Left, Which
 from tripline.store.transactions import ReadTx, Store, WriteTx
 
 STEP: Final = 500
@@ -89,7 +87,7 @@ async def resend(store: Store, *, admit: Admit, which: Which, ids: TimeIds, now_
     rest = there - tried
     if rest > 0:
         left = Left(RowNo(ids.take(1, now_ms=now_ms)), which)
-        await store.write(lambda tx: rows.add(tx, left))
+        await store.write(lambda tx: push_parked.add_rest(tx, left))
         done += rest
     return Resent(done, released)
 
@@ -134,12 +132,12 @@ class Resender:
 
     async def go_on(self) -> int:
         """Queue some messages of the oldest remainder; 0: nothing is left. Raises `Outage`."""
-        left = await self._store.read(rows.oldest)
+        left = await self._store.read(push_parked.oldest_rest)
         if left is None:
             return 0
         found = await _chosen(self._store, left.which)
         if not found:
-            await self._store.write(lambda tx: rows.done(tx, left.no))
+            await self._store.write(lambda tx: push_parked.end_rest(tx, left.no))
             return 1
         async for _ in _steps(self._store, found, ids=self._ids, now_ms=self._clock()):
             notifications.send(self._signals, notifications.push_due())

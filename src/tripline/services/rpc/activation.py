@@ -19,7 +19,7 @@ from tripline.domain.rpc import ACTIVATION, Call, CallEvent
 from tripline.domain.sensors import Sensor
 from tripline.services.fleet import sensors as fleet_sensors
 from tripline.services.notifications import Notification
-from tripline.services.rpc import records, requests
+from tripline.services.rpc import requests
 from tripline.store.fleet import history, vehicles
 from tripline.store.rpc import activations as rpc_activations
 from tripline.store.rpc import calls as rpc_calls
@@ -92,15 +92,15 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
 def awaited(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> RequestId | None:
     """Id of the sensor's pending activation, if any. Raises `NotFound` or `Forbidden`."""
-    records.admit(tx, actor=actor, sensor_id=sensor_id)
+    requests.admit_to_read(tx, actor=actor, sensor_id=sensor_id)
     found = rpc_activations.of_sensor(tx, sensor_id)
     return None if found is None else found[0]
 
 
 def read(tx: ReadTx, *, actor: Actor, sensor_id: SensorId, request_id: RequestId) -> Progress:
     """Return the progress of an activation. Raises `NotFound` or `Forbidden`."""
-    records.admit(tx, actor=actor, sensor_id=sensor_id)
-    call = records.read(tx, actor=actor, sensor_id=sensor_id, request_id=request_id)
+    requests.admit_to_read(tx, actor=actor, sensor_id=sensor_id)
+    call = requests.read(tx, actor=actor, sensor_id=sensor_id, request_id=request_id)
     if call.method != ACTIVATION:
         raise NotFound("call")
     sensor = fleet_sensors.read(tx, actor=actor, sensor_id=sensor_id)

@@ -1,20 +1,25 @@
-"""The row of a call: stored before anything is sent to the device, and ended if the device does not answer.
+"""The row of a call: stored before anything is sent to the device, and ended if the device does not answer;
+calls and answers as they are read (spec/rpc 7).
 
 A call is committed before it is sent to the device (docs/decisions/560), so that an answer always finds it. Not here:
 sending and waiting (`calls.py`), devices' answers (`answers.py`), activations (`activation.py`).
 """
 
+from collections.abc import Sequence
+
 from tripline.domain import access, rpc
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import CompanyId, RequestId, SensorId, TimeIds, UserId, VehicleId
 from tripline.domain.refusals import NotFound
-from tripline.domain.rpc import Call, CallEvent, State
+from tripline.domain.rpc import Call, CallEvent, State, StoredCall
 from tripline.services import notifications
 from tripline.services.notifications import Notification
 from tripline.services.push.notices import Post
 from tripline.store.fleet import sensors
+from tripline.store.lists import Span
 from tripline.store.rpc import activations as rpc_activations
 from tripline.store.rpc import calls as rpc_calls
+from tripline.store.rpc import records as rpc_records
 from tripline.store.rpc.calls import Standing
 from tripline.store.transactions import ReadTx, WriteTx
 from tripline.wire.rpc import CallRequest
@@ -114,3 +119,27 @@ def end_all(tx: WriteTx, calls: list[Call], *, event: CallEvent, ids: TimeIds, n
         post.tell_ended(call, None if found is None else found[1], at_ms=now_ms)
     pending = post.send(ids=ids, now_ms=now_ms)
     return (*pending, *notifications.rpc_answered(call.id for call in ended))
+
+
+def admit_to_read(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> None:
+    """Admit an actor who may read the calls to the sensor's device. Raises `NotFound` or `Forbidden`."""
+    access.admit(sensors.inside(tx, access.scope_of(actor, Action.RPC_READ), sensor_id), access.Thing.SENSOR)
+
+
+def read(tx: ReadTx, *, actor: Actor, sensor_id: SensorId, request_id: RequestId) -> StoredCall:
+    """Return a call, after `admit`. Raises `NotFound`, or `Forbidden` for one made outside the actor's reach."""
+    scope = access.scope_of(actor, Action.RPC_READ)
+    return access.admitted(rpc_records.find(tx, scope, sensor_id, request_id), access.Thing.CALL)
+
+
+def latest(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> StoredCall:
+    """Return the newest call within the actor's reach, after `admit`. Raises `NotFound` if there is none."""
+    found = rpc_records.latest(tx, access.scope_of(actor, Action.RPC_READ), sensor_id)
+    if found is None:
+        raise NotFound("call")
+    return found
+
+
+def of_sensor(tx: ReadTx, *, actor: Actor, sensor_id: SensorId, span: Span) -> Sequence[StoredCall]:
+    """Calls made within the actor's reach, after `admit`. Raises `UnknownOffset`."""
+    return rpc_records.of_sensor(tx, access.scope_of(actor, Action.RPC_READ), sensor_id, span)

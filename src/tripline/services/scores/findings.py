@@ -5,7 +5,7 @@ The costs of all items add up to 100 minus the score: each item's share of the c
 Annulled events cost nothing.
 
 Not here: judging (`judgement.py`), the GPS events that belong to the items (`explanation.py`), their rows
-(`store/scores/findings.py`).
+(`store/scores/scores.py`).
 """
 
 import zlib
@@ -131,7 +131,7 @@ def written(found: TripFindings) -> bytes:
 
 
 def read(body: bytes) -> TripFindings:
-    """Decode findings that `written` encoded under the present version (`store/scores/findings.py`)."""
+    """Decode findings that `written` encoded under the present version (`store/scores/scores.py`)."""
     return _DECODER.decode(zlib.decompress(body))
 
 

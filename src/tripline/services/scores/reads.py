@@ -20,7 +20,7 @@ from tripline.scoring import rules as scoring_rules
 from tripline.services.scores import duplicates
 from tripline.store.accounts import accounts
 from tripline.store.fleet import vehicles
-from tripline.store.scores import covers, disputes, findings, policies, scores
+from tripline.store.scores import covers, disputes, policies, scores
 from tripline.store.scores import reads as score_reads
 from tripline.store.scores.policies import Policy
 from tripline.store.scores.reads import Explainable, StoredEvent, Version
@@ -140,13 +140,13 @@ def to_explain_at_once(tx: ReadTx, *, actor: Actor, of: str) -> ScoreFacts | Non
     """As `to_explain`; None if that takes long: findings are of an earlier version, or there are many events."""
     kept = _explainable(tx, actor, of)
     is_short = kept.events <= _FEW_EVENTS and len(kept.findings or b"") <= _SMALL_BYTES
-    return _facts(tx, kept) if is_short and kept.version == findings.VERSION else None
+    return _facts(tx, kept) if is_short and kept.version == scores.VERSION else None
 
 
 def to_explain_stored(tx: ReadTx, *, actor: Actor, of: str) -> ScoreFacts | None:
     """As `to_explain`; None without findings of this version, or with more than `_MANY_EVENTS`."""
     kept = _explainable(tx, actor, of)
-    return _facts(tx, kept) if kept.version == findings.VERSION and kept.events <= _MANY_EVENTS else None
+    return _facts(tx, kept) if kept.version == scores.VERSION and kept.events <= _MANY_EVENTS else None
 
 
 def _explainable(tx: ReadTx, actor: Actor, trip_id: str) -> Explainable:
@@ -159,7 +159,7 @@ def _explainable(tx: ReadTx, actor: Actor, trip_id: str) -> Explainable:
 
 
 def _facts(tx: ReadTx, kept: Explainable) -> ScoreFacts:
-    rejudged = None if kept.version == findings.VERSION else _rejudged(tx, kept)
+    rejudged = None if kept.version == scores.VERSION else _rejudged(tx, kept)
     return ScoreFacts(
         kept,
         score_reads.events_of_trip(tx, kept.trip_no) if kept.events else [],

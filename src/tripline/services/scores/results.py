@@ -18,8 +18,8 @@ from tripline.scoring.rules import Accumulation
 from tripline.scoring.score import ScoredTrip, TripScore
 from tripline.services.scores import duplicates
 from tripline.services.scores.judgement import Result
-from tripline.store.scores import disputes, findings, scores, sums
-from tripline.store.scores.findings import Found
+from tripline.store.scores import disputes, scores, sums
+from tripline.store.scores.scores import Found
 from tripline.store.transactions import WriteTx
 
 
@@ -69,7 +69,7 @@ def keep(tx: WriteTx, results: Sequence[Result], *, ids: TimeIds, now_ms: int, z
             now_ms=now_ms,
         )
     of_trips = [Found(each.job.trip_no, each.policy.no, each.findings) for each in kept]
-    findings.keep(tx, of_trips, now_ms=now_ms)
+    scores.keep(tx, of_trips, now_ms=now_ms)
     for vehicle_id, change in changes.items():
         _accumulate(tx, vehicle_id, change)
     sums.move(tx, shares, sums.shares(tx, trip_nos))

@@ -20,7 +20,7 @@ from tripline.domain.stored_trips import JudgedTrip, StoredEvent
 from tripline.domain.vehicle_days import Ends
 from tripline.later import Later
 from tripline.ports.maps import RoadMatcher
-from tripline.services.fleet import overviews, trip_lists, trips
+from tripline.services.fleet import overviews, trip_lists
 from tripline.services.fleet.overviews import Named
 from tripline.services.scores import reads
 from tripline.services.scores.reads import Outcome, ScoreFacts
@@ -78,7 +78,7 @@ class TripView(msgspec.Struct, frozen=True, kw_only=True):
 
 def read(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> TripView:
     """Return the trip. Raises `NotFound`, `Forbidden`, `TooLong`."""
-    trip = trips.read_trip(tx, actor=actor, trip_id=trip_id)
+    trip = trip_lists.read_trip(tx, actor=actor, trip_id=trip_id)
     try:
         facts = reads.to_explain(tx, actor=actor, of=trip_id)
     except reads.NoScoreYet:
@@ -119,7 +119,7 @@ def load() -> None:
 
 def version(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> list[object]:
     """Return values that change with the trip's samples, score and disputes. Raises `NotFound`, `Forbidden`."""
-    trips.admit_to_trip(tx, actor=actor, trip_id=trip_id)
+    trip_lists.admit_to_trip(tx, actor=actor, trip_id=trip_id)
     kept = score_reads.to_explain(tx, trip_id)
     known = disputes.of_trip(tx, kept.trip_no) if kept.disputes else []
     facts = [kept.state, kept.not_scored, kept.score, kept.judged_ms, kept.changed_ms, kept.latest]
@@ -169,9 +169,9 @@ def newest_of_driver(tx: ReadTx, *, actor: Actor, now_ms: int, limit: int) -> li
     )
     page_request = PageRequest(limit=_READ, by=trip_list.START, descending=True)
     rows = trip_lists.page(tx, actor=actor, query=query, page_request=page_request).rows
-    trips = [each for each in rows if not each.parking][:limit]
-    ends = trip_ends.ends_of(tx, [each.no for each in trips])
-    return [_explained(tx, actor, each, ends.get(each.no, _NOWHERE)) for each in trips]
+    driven = [each for each in rows if not each.parking][:limit]
+    ends = trip_ends.ends_of(tx, [each.no for each in driven])
+    return [_explained(tx, actor, each, ends.get(each.no, _NOWHERE)) for each in driven]
 
 
 def _explained(tx: ReadTx, actor: Actor, trip: ListedTrip, ends: Ends) -> DriverTrip:

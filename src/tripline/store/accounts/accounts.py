@@ -1,10 +1,11 @@
-"""Accounts for log-in and tokens: find one by id or e-mail address, create one.
+"""Accounts for log-in and tokens: find one by id or e-mail address, create one; and the
+details that every page of the portal displays to its visitor.
 
 These queries precede authentication, so they take no scope: each reads one key, and only its owner sees the result.
 Records of people, under a scope: `store/fleet/people.py`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -16,7 +17,7 @@ from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.people import EmailTaken
 from tripline.store import scopes
 from tripline.store.database import uniqueness
-from tripline.store.tables import account, account_session
+from tripline.store.tables import account, account_session, company
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 _ENABLED: Final = select(account.c.authority, account.c.company_id).where(
@@ -137,3 +138,59 @@ def set_password(tx: WriteTx, user_id: UserId, *, password_hash: str, now_ms: in
 def _credentials(tx: ReadTx, condition: Any) -> Credentials | None:
     row = tx.one(select(*_OF_CREDENTIALS).where(condition))
     return None if row is None else Credentials(**{**row._mapping, "authority": Authority(row.authority)})
+
+
+OWN_COLUMNS: Final = (
+    account.c.name,
+    account.c.email,
+    company.c.id,
+    company.c.name,
+    company.c.service_type,
+    company.c.master,
+    account.c.language,
+    account.c.theme,
+)
+"""Columns for `of_row`."""
+WITH_COMPANY: Final = account.outerjoin(company, company.c.id == account.c.company_id)
+_OF_ACCOUNT: Final = Hot(select(*OWN_COLUMNS).select_from(WITH_COMPANY).where(account.c.id == bindparam("id")), "id")
+
+
+class Company(msgspec.Struct, frozen=True):
+    """The company of a visitor."""
+
+    id: CompanyId
+    name: str
+    service_type: str
+    is_operator: bool
+
+
+class Account(msgspec.Struct, frozen=True):
+    """An account as its own pages name it."""
+
+    name: str
+    email: str
+    company: Company | None
+    language: str | None
+    """The preferred language; None: the browser's."""
+    theme: str | None
+    """None: as the visitor's system."""
+
+
+def own_account(tx: ReadTx, user_id: UserId) -> Account | None:
+    """The account with this id, enabled or not."""
+    rows = tx.hot(_OF_ACCOUNT, user_id)
+    return own_account_of(rows[0]) if rows else None
+
+
+def own_account_of(row: tuple[Any, ...]) -> Account:
+    """The account of a row of `COLUMNS`."""
+    name, email, company_id, company_name, service_type, is_operator, language, theme = row
+    own = None
+    if company_id is not None:
+        own = Company(CompanyId(company_id), company_name, service_type, bool(is_operator))
+    return Account(name, email, own, language, theme)
+
+
+def prefer(tx: WriteTx, user_id: UserId, values: Mapping[str, str | None]) -> None:
+    """Store the account's preferences: `language`, `theme`."""
+    tx.run(update(account).where(account.c.id == user_id).values(**values))

@@ -18,8 +18,8 @@ from tripline.domain.access import Actor, Authority
 from tripline.domain.account_sessions import Kind, Session
 from tripline.domain.ids import CompanyId, UserId
 from tripline.store import lists
-from tripline.store.accounts import visitors
-from tripline.store.accounts.visitors import Account
+from tripline.store.accounts import accounts
+from tripline.store.accounts.accounts import Account
 from tripline.store.lists import Span
 from tripline.store.tables import account, account_session
 from tripline.store.transactions import Hot, ReadTx, WriteTx
@@ -61,7 +61,7 @@ def visit_of(rows: Sequence[tuple[Any, ...]]) -> Visit | None:
     user_id, authority, company_id, created_ms, prolonged_ms, *account = rows[0]
     company = None if company_id is None else CompanyId(company_id)
     actor = Actor(UserId(user_id), Authority(authority), company)
-    return Visit(actor, created_ms, prolonged_ms, visitors.of_row(tuple(account)))
+    return Visit(actor, created_ms, prolonged_ms, accounts.own_account_of(tuple(account)))
 
 
 def rotate(tx: WriteTx, session: Session, *, current: str, now_ms: int, expires_ms: int) -> None:
@@ -145,8 +145,8 @@ def purge(tx: WriteTx, *, now_ms: int, limit: int) -> int:
 
 VISIT: Final = Hot(
     select(account.c.id, account.c.authority, account.c.company_id, _SESSION.created_ms, _SESSION.rotated_ms)
-    .add_columns(*visitors.COLUMNS)
-    .select_from(account_session.join(visitors.WITH_COMPANY, account.c.id == _SESSION.user_id))
+    .add_columns(*accounts.OWN_COLUMNS)
+    .select_from(account_session.join(accounts.WITH_COMPANY, account.c.id == _SESSION.user_id))
     .where(
         _SESSION.id == bindparam("session"),
         _SESSION.kind == Kind.BROWSER.value,

@@ -10,7 +10,7 @@ from typing import Final
 from sqlalchemy import Delete, Table, Update, bindparam, delete, select, update
 
 from tripline.domain.ids import SensorId
-from tripline.store.scores import findings
+from tripline.store.scores import scores
 from tripline.store.tables import device_event, microtrip, scoring_job, trip
 from tripline.store.transactions import Hot, WriteTx
 
@@ -56,7 +56,7 @@ def _some_of_a_trip(tx: WriteTx, sensor_id: SensorId, limit: int) -> int:
     erased = tx.run(_MICROTRIPS, {"of_trip": trip_no, "most": limit})
     if erased < limit:
         tx.run(_FORGET_JOB, {"of_trip": trip_no})
-        tx.run(findings.FORGET, {"of_trip": trip_no})
+        tx.run(scores.FORGET, {"of_trip": trip_no})
         tx.run(_FORGET_TRIP, {"of_trip": trip_no})
         erased += 1
     return erased

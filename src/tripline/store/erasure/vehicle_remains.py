@@ -14,7 +14,7 @@ from tripline.domain import bus
 from tripline.domain.ids import VehicleId
 from tripline.store.erasure import erasures
 from tripline.store.ingest import deliveries
-from tripline.store.scores import findings, sums
+from tripline.store.scores import scores, sums
 from tripline.store.tables import (
     account,
     device_event,
@@ -131,7 +131,7 @@ def _some_of_newest_trip(tx: WriteTx, vehicle_id: VehicleId, limit: int) -> int:
         tx.run(_JOB, {"of_trip": trip_no})
         tx.run(_DISPUTES, {"of_trip": trip_no})
         tx.run(_COVER, {"of_trip": trip_no})
-        tx.run(findings.FORGET, {"of_trip": trip_no})
+        tx.run(scores.FORGET, {"of_trip": trip_no})
         tx.run(_TELL_DRIVER, {"of_user": driver_id, "trip_id": trip_id})
         tx.run(_TRIP, {"of_trip": trip_no})
         erased += 1

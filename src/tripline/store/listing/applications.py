@@ -10,9 +10,8 @@ import msgspec
 from sqlalchemy import literal_column, select
 
 from tripline.domain.applications import State
-from tripline.store.listing.engine import Filter, ListSpec
+from tripline.store.listing.engine import Filter, ListSpec, tested
 from tripline.store.listing.noun_list import NounList, shown
-from tripline.store.listing.planner import tested
 from tripline.store.tables import service_application
 
 

@@ -15,10 +15,9 @@ from tripline.domain.delegations import UserRole
 from tripline.domain.ids import CompanyId, RecordId, VehicleId
 from tripline.store import scopes
 from tripline.store.listing import engine
-from tripline.store.listing.engine import LISTED, THING, Filter, ListSpec, Search
+from tripline.store.listing.engine import LISTED, THING, Filter, ListSpec, Search, tested
 from tripline.store.listing.noun_list import Looked, NounList, shown
 from tripline.store.listing.pages import Page, PageRequest
-from tripline.store.listing.planner import tested
 from tripline.store.reach import Kind
 from tripline.store.tables import company, vehicle, vehicle_company, vehicle_user
 from tripline.store.transactions import ReadTx

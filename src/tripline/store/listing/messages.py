@@ -16,9 +16,8 @@ from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId
 from tripline.domain.pushes import Channel, Message, Name, State
 from tripline.store.listing import engine
-from tripline.store.listing.engine import Filter, ListQuery, ListSpec, Search
+from tripline.store.listing.engine import Filter, ListQuery, ListSpec, Search, tested
 from tripline.store.listing.noun_list import Looked, NounList, shown
-from tripline.store.listing.planner import tested
 from tripline.store.tables import company, push_outbox, sensor
 from tripline.store.transactions import Hot, ReadTx
 

@@ -15,7 +15,7 @@ from tripline.domain import fields
 from tripline.domain.access import Authority, Reach, Scope
 from tripline.domain.ids import SensorId, UserId
 from tripline.store import endings, prefixes, reach, scopes
-from tripline.store.listing.planner import beside_index
+from tripline.store.listing.engine import beside_index
 from tripline.store.tables import account, carrier_line, company, sensor, vehicle
 from tripline.store.tables.base import lowered
 from tripline.store.transactions import Hot, ReadTx

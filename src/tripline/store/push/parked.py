@@ -1,4 +1,5 @@
-"""Rows of parked messages, and the sizes of the backlogs: people inspect and resend them.
+"""Rows of parked messages, and the sizes of the backlogs: people inspect and resend them; unfinished resend
+requests.
 
 Works beside a running server and without one. Not here: the pusher's queries (`queue.py`).
 """
@@ -7,14 +8,14 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import ColumnElement, Select, bindparam, delete, func, null, select, true, update
+from sqlalchemy import ColumnElement, Select, bindparam, delete, func, insert, null, select, true, update
 
 from tripline.domain import ids
 from tripline.domain.ids import CompanyId, RowNo, SensorId, TimeIds
 from tripline.domain.pushes import Channel, Parked
 from tripline.store.lists import Span, UnknownOffset
 from tripline.store.push import outbox
-from tripline.store.tables import company, push_outbox
+from tripline.store.tables import company, push_outbox, push_resend
 from tripline.store.transactions import ReadTx, WriteTx
 
 _ROW: Final = push_outbox.c
@@ -280,3 +281,56 @@ def _parked(row: Any) -> Parked:
     values = dict(row._mapping)
     values["channel"] = Channel(values["channel"])
     return Parked(**values)
+
+
+_RESEND = push_resend.c
+
+
+class Left(msgspec.Struct, frozen=True):
+    """Messages of one company that are still to be sent again."""
+
+    no: RowNo
+    which: Which
+    """A company's, perhaps about one sensor, up to an instant; neither named one by one nor of one channel."""
+
+
+def add_rest(tx: WriteTx, left: Left) -> None:
+    """Store the rest of a request, replacing the rest of an earlier one for the same messages."""
+    which = left.which
+    assert which.company_id is not None
+    assert which.until_ms is not None
+    assert (which.message_ids, which.channel, which.since_ms) == (None, None, None)
+    same = (
+        _RESEND.company_id == which.company_id,
+        _RESEND.sensor_id.is_not_distinct_from(which.sensor_id),
+        _RESEND.unconfirmed == which.unconfirmed,
+    )
+    tx.run(delete(push_resend).where(*same))
+    tx.run(
+        insert(push_resend).values(
+            no=left.no,
+            company_id=which.company_id,
+            sensor_id=which.sensor_id,
+            unconfirmed=which.unconfirmed,
+            until_ms=which.until_ms,
+        )
+    )
+
+
+def oldest_rest(tx: ReadTx) -> Left | None:
+    """The earliest unfinished request."""
+    row = tx.one(select(push_resend).order_by(_RESEND.no).limit(1))
+    if row is None:
+        return None
+    which = Which(
+        company_id=CompanyId(row.company_id),
+        sensor_id=None if row.sensor_id is None else SensorId(row.sensor_id),
+        until_ms=row.until_ms,
+        unconfirmed=row.unconfirmed,
+    )
+    return Left(RowNo(row.no), which)
+
+
+def end_rest(tx: WriteTx, no: RowNo) -> None:
+    """Nothing of it is left."""
+    tx.run(delete(push_resend).where(_RESEND.no == no))

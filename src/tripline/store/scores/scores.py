@@ -17,7 +17,16 @@ from tripline.store.scores import disputes, policies
 from tripline.store.scores.disputes import Annulled
 from tripline.store.scores.policies import Policy
 from tripline.store.scores.sums import Place
-from tripline.store.tables import driving_score, gps_event, microtrip, scoring_job, trip, vehicle, vehicle_score
+from tripline.store.tables import (
+    driving_score,
+    gps_event,
+    microtrip,
+    scoring_job,
+    trip,
+    trip_findings,
+    vehicle,
+    vehicle_score,
+)
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 LATEST: Final = 10_000
@@ -398,3 +407,39 @@ def why_not(tx: ReadTx) -> dict[str, int]:
 def implausible(tx: ReadTx) -> list[bytes]:
     """Of the `LATEST` trips those whose speeds do not fit their path: the quality of each."""
     return [row.quality for row in tx.all(_REFUSED)]
+
+
+VERSION: Final = 8
+"""Of the content. Increase it when a field changes, or when judging finds something else in the same samples: trips
+with an earlier version are judged again whenever they are explained."""
+
+
+class Found(NamedTuple):
+    """The findings of one trip."""
+
+    trip_no: int
+    policy: int
+    body: bytes
+    """Empty: none are stored."""
+
+
+def keep(tx: WriteTx, found: Iterable[Found], *, now_ms: int) -> None:
+    """Store the findings of these trips; equal ones stay as they are."""
+    values: list[int | bytes] = []
+    for each in found:
+        if each.body:
+            values += (each.trip_no, VERSION, each.policy, now_ms, each.body)
+        else:
+            tx.run(FORGET, {"of_trip": each.trip_no})
+    _FINDINGS.insert(tx, values)
+
+
+FORGET: Final = delete(trip_findings).where(trip_findings.c.trip_no == bindparam("of_trip"))
+"""Delete the findings of a trip."""
+_FINDINGS: Final = Bulk(
+    trip_findings,
+    *("trip_no", "version", "policy", "changed_ms", "body"),
+    on_conflict="ON CONFLICT (trip_no) DO UPDATE SET version = excluded.version, policy = excluded.policy,"
+    " changed_ms = excluded.changed_ms, body = excluded.body WHERE trip_findings.version <> excluded.version"
+    " OR trip_findings.policy <> excluded.policy OR trip_findings.body <> excluded.body",
+)

@@ -250,7 +250,7 @@ trip_findings = Table(
     "trip_findings",
     metadata,
     Column("trip_no", RowNumber, primary_key=True, autoincrement=False),
-    Column("version", Integer, nullable=False, comment="store/scores/findings.py"),
+    Column("version", Integer, nullable=False, comment="store/scores/scores.py"),
     Column("policy", Integer, nullable=False, comment="scoring_policy.no"),
     Column("changed_ms", BigInteger, nullable=False, comment="when judging last found something else"),
     Column("body", LargeBinary, nullable=False, comment="services/scores/findings.py"),

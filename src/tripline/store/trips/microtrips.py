@@ -108,3 +108,20 @@ def _page(ascending: bool) -> Hot:
         .limit(bindparam("limit"))
     )
     return Hot(statement, "trip", "first", "end", "limit")
+
+
+def samples(tx: ReadTx, vehicle_id: VehicleId, *, since_ms: int, limit: int) -> list[bytes]:
+    """Samples of the vehicle's trips that opened since then, newest message first; of at most `limit` messages."""
+    return [row[0] for row in tx.hot(_SAMPLES, vehicle_id, since_ms, limit)]
+
+
+_SAMPLES: Final = Hot(
+    select(microtrip.c.samples)
+    .join_from(trip, microtrip, microtrip.c.trip_no == trip.c.no)
+    .where(trip.c.vehicle_id == bindparam("of_vehicle"), trip.c.created_ms >= bindparam("since_ms"), IS_THERE)
+    .order_by(trip.c.created_ms.desc(), trip.c.no.desc(), microtrip.c.no.desc())
+    .limit(bindparam("most")),
+    "of_vehicle",
+    "since_ms",
+    "most",
+)

@@ -5,7 +5,7 @@ The table is written out, not computed from the program's list, so that a slip t
 
 import pytest
 
-from tripline.adapters.webhooks import address_ranges
+from tripline.adapters.webhooks import addresses
 from tripline.adapters.webhooks.addresses import is_public
 
 V4 = {
@@ -98,7 +98,7 @@ INNER_FORMS = {
 
 
 def test_table_has_every_range_of_the_program() -> None:
-    assert list(TABLE) == [text for text, _, _ in (*address_ranges.V4, *address_ranges.V6)]
+    assert list(TABLE) == [text for text, _, _ in (*addresses.V4, *addresses.V6)]
 
 
 @pytest.mark.parametrize("text", TABLE)

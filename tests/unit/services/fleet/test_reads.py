@@ -13,7 +13,7 @@ from tripline.domain.ids import SensorId, TimeIds, UserId, VehicleId
 from tripline.domain.refusals import Forbidden
 from tripline.services.fleet import companies as company_service
 from tripline.services.fleet import sensors as sensor_service
-from tripline.services.fleet import trips
+from tripline.services.fleet import trip_lists
 from tripline.services.fleet import vehicles as vehicle_service
 from tripline.store.lists import Span, Window
 from tripline.store.tables import account
@@ -70,13 +70,13 @@ class Fleet:
 
 
 def _trips(fleet, span):
-    trips.admit_to_vehicle(fleet.tx, actor=fleet.actor, vehicle_id=fleet.vehicles[0])
+    trip_lists.admit_to_vehicle(fleet.tx, actor=fleet.actor, vehicle_id=fleet.vehicles[0])
     return trip_rows.trips_of_vehicle(fleet.tx, fleet.vehicles[0], span)
 
 
 def _microtrips(fleet, span):
     trip_id = fleet.trips[0][1]
-    trips.admit_to_trip(fleet.tx, actor=fleet.actor, trip_id=trip_id)
+    trip_lists.admit_to_trip(fleet.tx, actor=fleet.actor, trip_id=trip_id)
     return microtrips.of_trip(fleet.tx, trip_id, span)
 
 
@@ -122,7 +122,7 @@ def test_pages_of_trips_and_microtrips_are_read_in_index_order_without_sorting()
             with rows.statements(tx) as seen:
                 _trips(fleet, of_trips)
                 _microtrips(fleet, of_microtrips)
-                trips.latest_microtrip(tx, actor=fleet.actor, vehicle_id=fleet.vehicles[0])
+                trip_lists.latest_microtrip(tx, actor=fleet.actor, vehicle_id=fleet.vehicles[0])
 
             plans = [row[3] for sql in seen for row in rows.plan(tx, sql)]
 

@@ -33,9 +33,9 @@ from tripline.services.scores import results as scores_results
 from tripline.services.scores.judgement import judged
 from tripline.store import tables
 from tripline.store.erasure import driver_remains, erasures
-from tripline.store.scores import findings, policies
+from tripline.store.scores import policies
 from tripline.store.scores import scores as score_rows
-from tripline.store.scores.findings import Found
+from tripline.store.scores.scores import Found
 
 
 @dataclass(frozen=True)
@@ -359,7 +359,7 @@ def test_what_the_sensor_drove_on_no_vehicle_goes_with_it_and_another_sensors_st
         rig.send(microtrip(NOW), BATTERY)
         kept = rig.rows(tables.trip, "id")[1]
         found = [Found(no, 1, b"found") for no in rig.rows(tables.trip, "no")]
-        rig.run(rig.store.write(lambda tx: findings.keep(tx, found, now_ms=NOW)))
+        rig.run(rig.store.write(lambda tx: score_rows.keep(tx, found, now_ms=NOW)))
 
         delete(rig, UNMAPPED)
         erase(rig)

@@ -233,7 +233,7 @@ def test_file_that_is_refused_in_its_middle_counts_until_its_rows_are_deleted(tm
 
 @pytest.mark.parametrize("case", ["company", "operator"])
 def test_drafts_of_a_company_and_of_an_operator_with_its_partners_are_bounded(tmp_path, monkeypatch, case):
-    monkeypatch.setattr(f"tripline.services.imports.draft_arrivals.OF_{case.upper()}", 2)
+    monkeypatch.setattr(f"tripline.services.imports.drafts.OF_{case.upper()}", 2)
 
     async def scenario(app):
         desk = await office(app)
@@ -311,7 +311,7 @@ def test_draft_whose_file_never_came_to_its_end_is_gone_after_an_hour(tmp_path, 
     async def scenario(app):
         desk = await office(app)
         with monkeypatch.context() as patch, pytest.raises(Died):
-            patch.setattr("tripline.services.imports.draft_arrivals._keep", dying)
+            patch.setattr("tripline.services.imports.drafts._keep", dying)
             await desk.upload(support.vehicles(1))
         before = await app.store.read(lambda tx: drafts.listed(tx, **desk._asking))
         with pytest.raises(NotNow):

@@ -18,7 +18,7 @@ from tripline.domain.refusals import Forbidden, NotFound
 from tripline.ports.devices import Delivery
 from tripline.ports.outages import Outage
 from tripline.services import notifications
-from tripline.services.rpc import answers, calls, group_commit, records, requests
+from tripline.services.rpc import answers, calls, group_commit, requests
 from tripline.services.rpc.calls import BATCH, MARGIN_MS, Calls, Overdue
 from tripline.services.rpc.group_commit import Gathering
 from tripline.store import tables
@@ -343,25 +343,25 @@ def test_records_are_pages_by_time_of_what_was_in_reach(play):
             tx.run(update(tables.vehicle).where(tables.vehicle.c.id == VEHICLE).values(director_id=DRIVER))
 
             def page(actor, **span):
-                found = records.of_sensor(tx, actor=actor, sensor_id=SENSOR, span=Span(**span))
+                found = requests.of_sensor(tx, actor=actor, sensor_id=SENSOR, span=Span(**span))
                 return [made.index(each.id) for each in found]
 
             with pytest.raises(UnknownOffset):
                 page(director, limit=5, after=made[1])
             with pytest.raises(Forbidden):
-                records.read(tx, actor=director, sensor_id=SENSOR, request_id=made[1])
+                requests.read(tx, actor=director, sensor_id=SENSOR, request_id=made[1])
             with pytest.raises(NotFound):
-                records.read(tx, actor=director, sensor_id=UNMAPPED, request_id=made[0])
+                requests.read(tx, actor=director, sensor_id=UNMAPPED, request_id=made[0])
             with pytest.raises(NotFound):
-                records.latest(tx, actor=ADMIN, sensor_id=UNMAPPED)
+                requests.latest(tx, actor=ADMIN, sensor_id=UNMAPPED)
             return {
                 "all": page(ADMIN, limit=5),
                 "after": page(ADMIN, limit=1, after=made[2]),
                 "upward": page(ADMIN, limit=5, ascending=True, after=made[0]),
                 "between": page(ADMIN, limit=5, start_ms=NOW + 1, end_ms=NOW + 1),
                 "director": page(director, limit=5),
-                "latest": made.index(records.latest(tx, actor=director, sensor_id=SENSOR).id),
-                "vehicle": records.read(tx, actor=ADMIN, sensor_id=SENSOR, request_id=made[0]).vehicle_id,
+                "latest": made.index(requests.latest(tx, actor=director, sensor_id=SENSOR).id),
+                "vehicle": requests.read(tx, actor=ADMIN, sensor_id=SENSOR, request_id=made[0]).vehicle_id,
             }
 
         return await bench.store.write(work)

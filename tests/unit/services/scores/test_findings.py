@@ -31,8 +31,8 @@ from tripline.scoring.rules import Rules, read
 from tripline.services.scores import arrays, findings, judgement, reads
 from tripline.services.scores.disputes import DisputeService
 from tripline.store import tables
-from tripline.store.scores import findings as rows
 from tripline.store.scores import policies
+from tripline.store.scores import scores as rows
 from tripline.store.scores.policies import SECOND, Kind
 from tripline.wire.rest.base import Id
 

@@ -22,7 +22,6 @@ from tripline.services.scores import rescore, rescorings
 from tripline.services.scores.rescorer import Rescorer
 from tripline.store import tables
 from tripline.store.scores import rescore as rows
-from tripline.store.scores import touched
 from tripline.store.scores.rescore import Choice
 
 METRES = 111_195.08
@@ -124,16 +123,16 @@ def test_replaced_map_touches_what_the_former_one_judged_and_passes_over_its_own
         trips = await fleet(rig)
         before = await judged_by(rig, trips), await chosen(rig, trips, town.touched())
         name = town.imported(70)
-        touched = await chosen(rig, trips, town.touched())
+        rows = await chosen(rig, trips, town.touched())
         await rescored(rig, town)
         after = await judged_by(rig, trips), await chosen(rig, trips, town.touched())
         again = await chosen(rig, trips, town.touched(), everything=True)
-        return former, before, name, touched, after, again
+        return former, before, name, rows, after, again
 
-    former, before, name, touched, after, again = played(tmp_path, play, roads=town.roads)
+    former, before, name, rows, after, again = played(tmp_path, play, roads=town.roads)
 
     assert before == ({"along": (former,), "through": (former,), "short": (former,)}, set())
-    assert touched == again == {"along", "through"}
+    assert rows == again == {"along", "through"}
     assert after == ({"along": (name,), "through": (name,), "short": (former,)}, set())
 
 
@@ -143,9 +142,9 @@ def test_map_that_is_gone_touches_what_it_judged_until_that_is_scored_anew(tmp_p
         town.imported(50)
         await rescored(rig, town)
         town.removed()
-        touched = await chosen(rig, trips, town.touched())
+        rows = await chosen(rig, trips, town.touched())
         judged = await rescored(rig, town)
-        return touched, judged, await judged_by(rig, trips), await chosen(rig, trips, town.touched())
+        return rows, judged, await judged_by(rig, trips), await chosen(rig, trips, town.touched())
 
     assert played(tmp_path, play, roads=town.roads) == ({"along", "through"}, 2, {}, set())
 
@@ -160,14 +159,14 @@ def test_map_that_is_back_touches_what_was_scored_while_it_was_lost(tmp_path, to
         await rig.drain()
         lost = await judged_by(rig, {"along": first})
         name = town.imported(50)
-        touched = await chosen(rig, {"along": first}, town.touched())
+        rows = await chosen(rig, {"along": first}, town.touched())
         await rescored(rig, town)
-        return lost, touched, await judged_by(rig, {"along": first}), name
+        return lost, rows, await judged_by(rig, {"along": first}), name
 
-    lost, touched, by, name = played(tmp_path, play, roads=town.roads)
+    lost, rows, by, name = played(tmp_path, play, roads=town.roads)
 
     assert lost == {"along": ("town:lost",)}
-    assert touched == {"along"}
+    assert rows == {"along"}
     assert by == {"along": (name,)}
 
 
@@ -248,11 +247,11 @@ def test_rescoring_over_rest_remembers_its_area_from_step_to_step(tmp_path, town
 def test_whoever_drove_so_far_from_the_area_is_within_its_widened_bounds(place, size, metres, course):
     south, west = place
     bounds = Bounds(west, south, min(180.0, west + size[1]), min(90.0, south + size[0]))
-    driven = metres * touched.AWAY
+    driven = metres * rows.AWAY
 
     lat, lon = _away(place, metres, course)
 
-    assert touched._within(touched._Place(lat, lon), touched._widened(bounds, driven))
+    assert rows._within(rows._Place(lat, lon), rows._widened(bounds, driven))
 
 
 def _away(place, metres, course):
