@@ -7,7 +7,7 @@ Not here: who reviews them (`access`), the account that an approval makes (`serv
 """
 
 from enum import Enum, StrEnum
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -76,38 +76,28 @@ class Application(Form, frozen=True, kw_only=True):
     """Of the applicant, for the mail."""
 
 
-def form(
-    *,
-    service_name: str | None = None,
-    company_name: str | None = None,
-    contact_name: str | None = None,
-    mobile: str | None = None,
-    email: str | None = None,
-    introduction: str | None = None,
-    department: str | None = None,
-    provider_manager_name: str | None = None,
-    provider_manager_email: str | None = None,
-    notify_host: str | None = None,
-) -> Form:
+def _optional_email(name: str, value: str | None) -> str | None:
+    return fields.email(name, value) if value else None
+
+
+_RULES: Final[fields.Rules] = {
+    "service_name": (fields.required,),
+    "company_name": (fields.required,),
+    "contact_name": (fields.required,),
+    "mobile": (fields.required,),
+    "email": (fields.email,),
+    "introduction": (fields.prose,),
+    "department": (fields.text,),
+    "provider_manager_name": (fields.text,),
+    "provider_manager_email": (_optional_email,),
+    "notify_host": (fields.text,),
+}
+
+
+def form(**sent: Any) -> Form:
     """Return the form when all fields are valid; else raise the `BadParameter` of the first invalid one, with the
     others attached."""
-    checked = fields.Checks()
-    made = Form(
-        service_name=checked(fields.required, "serviceName", service_name),
-        company_name=checked(fields.required, "companyName", company_name),
-        contact_name=checked(fields.required, "contactName", contact_name),
-        mobile=checked(fields.required, "mobile", mobile),
-        email=checked(fields.email, "email", email),
-        introduction=checked(fields.prose, "introduction", introduction),
-        department=checked(fields.text, "department", department),
-        provider_manager_name=checked(fields.text, "providerManagerName", provider_manager_name),
-        provider_manager_email=(
-            checked(fields.email, "providerManagerEmail", provider_manager_email) if provider_manager_email else None
-        ),
-        notify_host=checked(fields.text, "notifyHost", notify_host),
-    )
-    checked.end()
-    return made
+    return Form(**fields.checked(_RULES, sent))
 
 
 def state_named(text: str | None) -> State | None:

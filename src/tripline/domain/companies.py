@@ -129,11 +129,11 @@ def registration(
     the others attached.
 
     An operator must name its service type. Operators and partners may send either set of notify fields (older operators
-    sent `rpcNotify*`). `sent` holds the arguments of `_details`.
+    sent `rpcNotify*`). `sent` holds the fields of `Details`.
     """
     checked = fields.Checks()
     made = Registration(
-        details=_details(checked, **sent),
+        details=Details(**checked.record(_RULES, sent)),
         service_type=checked(fields.required if operator else fields.text, "serviceType", service_type),
         pic_passwd=checked(fields.required, "picPasswd", pic_passwd),
     )
@@ -153,49 +153,7 @@ def changed(company: Company, named: Mapping[str, Any]) -> Details:
     if sent.pop("pic_passwd", None):
         raise PasswordElsewhere(field="picPasswd")
     before = {name: getattr(company, name) for name in Details.__struct_fields__}
-    checked = fields.Checks()
-    made = _details(checked, **{**before, **sent})
-    checked.end()
-    return made
-
-
-def _details(
-    checked: fields.Checks,
-    *,
-    name: str | None = None,
-    region: str | None = None,
-    pic_name: str | None = None,
-    pic_phone: str | None = None,
-    pic_email: str | None = None,
-    pic_division: str | None = None,
-    provider_manager_name: str | None = None,
-    provider_manager_email: str | None = None,
-    cooperation_task: str | None = None,
-    description: str | None = None,
-    notify_host: str | None = None,
-    notify_msg_type: MessageTypes | None = None,
-    rpc_notify_host: str | None = None,
-    rpc_notify_port: int | None = None,
-    rpc_notify_base_path: str | None = None,
-) -> Details:
-    """Validate and return the fields of a record."""
-    return Details(
-        name=checked(fields.required, "name", name),
-        region=checked(fields.text, "region", region),
-        pic_name=checked(fields.required, "picName", pic_name),
-        pic_phone=checked(fields.text, "picPhone", pic_phone),
-        pic_email=checked(fields.email, "picEmail", pic_email),
-        pic_division=checked(fields.text, "picDivision", pic_division),
-        provider_manager_name=checked(fields.text, "providerManagerName", provider_manager_name),
-        provider_manager_email=checked(_optional_email, "providerManagerEmail", provider_manager_email),
-        cooperation_task=checked(fields.long_text, "cooperationTask", cooperation_task),
-        description=checked(fields.long_text, "description", description),
-        notify_host=checked(fields.web_address, "notifyHost", notify_host),
-        notify_msg_type=checked(_message_types, "notifyMsgType", notify_msg_type),
-        rpc_notify_host=checked(fields.web_address, "rpcNotifyHost", rpc_notify_host),
-        rpc_notify_port=checked(fields.port, "rpcNotifyPort", rpc_notify_port),
-        rpc_notify_base_path=checked(fields.text, "rpcNotifyBasePath", rpc_notify_base_path),
-    )
+    return Details(**fields.checked(_RULES, {**before, **sent}))
 
 
 def operator_service_type(asked: str | None) -> str:
@@ -264,3 +222,22 @@ def _without_credentials(address: str | None) -> str | None:
 
 def _without_query(text: str) -> str:
     return re.split("[?#]", text, maxsplit=1)[0]
+
+
+_RULES: Final[fields.Rules] = {
+    "name": (fields.required,),
+    "region": (fields.text,),
+    "pic_name": (fields.required,),
+    "pic_phone": (fields.text,),
+    "pic_email": (fields.email,),
+    "pic_division": (fields.text,),
+    "provider_manager_name": (fields.text,),
+    "provider_manager_email": (_optional_email,),
+    "cooperation_task": (fields.long_text,),
+    "description": (fields.long_text,),
+    "notify_host": (fields.web_address,),
+    "notify_msg_type": (_message_types,),
+    "rpc_notify_host": (fields.web_address,),
+    "rpc_notify_port": (fields.port,),
+    "rpc_notify_base_path": (fields.text,),
+}

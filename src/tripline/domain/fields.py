@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Mapping
 from enum import Enum
+from functools import cache
 from typing import Any, Final, TypeVar, TypeVarTuple, Unpack, cast
 
 from tripline.domain import keys
@@ -80,6 +81,17 @@ class Writer(Word, Enum):
     CARRIER = "the carrier"
 
 
+Rules = Mapping[str, tuple[Any, ...]]
+"""By our name of a field: its check, and what that takes besides the published name and the value."""
+
+
+@cache
+def published(name: str) -> str:
+    """The name that a field has over REST: `vehicle_no` is `vehicleNo`."""
+    first, *others = name.split("_")
+    return first + "".join(part.capitalize() for part in others)
+
+
 class Checks:
     """Validates one record and collects the refusals of all its fields."""
 
@@ -93,6 +105,11 @@ class Checks:
         except BadParameter as refusal:
             self._refusals.append(refusal)
             return cast(T, None)
+
+    def record(self, rules: Rules, sent: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the checked fields of a record; a missing value counts as None."""
+        assert sent.keys() <= rules.keys(), sent.keys() - rules.keys()
+        return {name: self(check, published(name), sent.get(name), *more) for name, (check, *more) in rules.items()}
 
     def refuse(self, refusal: BadParameter) -> None:
         """Note a refusal from a check made elsewhere."""
@@ -114,6 +131,15 @@ class Checks:
             first, *others = self._refusals
             first.others = tuple(others)
             raise first
+
+
+def checked(rules: Rules, sent: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a record when all are valid; else raise the `BadParameter` of the first invalid one, with
+    the others attached."""
+    checks = Checks()
+    found = checks.record(rules, sent)
+    checks.end()
+    return found
 
 
 def read_only(name: str, *, writer: Writer = Writer.PLATFORM) -> ReadOnly:

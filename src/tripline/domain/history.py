@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from tripline.domain import ids
+from tripline.domain import fields, ids
 from tripline.domain.access import Authority
 from tripline.domain.ids import CompanyId, RowNo, SensorId, TimeIds, UserId, VehicleId
 from tripline.domain.refusals import TryLater
@@ -132,9 +132,9 @@ def differences(
     """Return the fields among `names` that differ; secret ones without their values."""
     pairs = ((name, getattr(before, name), getattr(after, name)) for name in names)
     return tuple(
-        Change(published(name), secret=True)
+        Change(fields.published(name), secret=True)
         if name in secret
-        else Change(published(name), before=_scalar(was), after=_scalar(now))
+        else Change(fields.published(name), before=_scalar(was), after=_scalar(now))
         for name, was, now in pairs
         if was != now
     )
@@ -143,7 +143,9 @@ def differences(
 def first_values(new: msgspec.Struct, names: Iterable[str], *, secret: Collection[str] = ()) -> tuple[Change, ...]:
     """Return the fields among `names` that have a value at registration; secret ones without it."""
     return tuple(
-        Change(published(name), secret=True) if name in secret else Change(published(name), after=_scalar(value))
+        Change(fields.published(name), secret=True)
+        if name in secret
+        else Change(fields.published(name), after=_scalar(value))
         for name in names
         if (value := getattr(new, name)) not in (None, "")
     )
@@ -152,12 +154,6 @@ def first_values(new: msgspec.Struct, names: Iterable[str], *, secret: Collectio
 def ended(**counts: int) -> tuple[Change, ...]:
     """Return the numbers of objects deleted with another one; zeros are omitted."""
     return tuple(Change(name, before=count) for name, count in counts.items() if count)
-
-
-def published(name: str) -> str:
-    """The name that a field has over REST: `vehicle_no` is `vehicleNo`."""
-    first, *others = name.split("_")
-    return first + "".join(part.capitalize() for part in others)
 
 
 def _scalar(value: Any) -> Scalar:

@@ -79,20 +79,10 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
     """False: the person may not sign in."""
 
 
-def registration(
-    *, name: str | None = None, email: str | None = None, phone: str | None = None, password: str | None = None
-) -> Registration:
+def registration(**sent: Any) -> Registration:
     """Return the registration when all fields are valid; else raise the `BadParameter` of the first invalid one, with
     the others attached."""
-    checked = fields.Checks()
-    made = Registration(
-        name=checked(fields.required, "name", name),
-        email=checked(fields.email, "email", email),
-        phone=checked(fields.text, "phone", phone),
-        password=checked(fields.required, "password", password),
-    )
-    checked.end()
-    return made
+    return Registration(**fields.checked({**_RULES, "password": (fields.required,)}, sent))
 
 
 def changed(user: User, named: Mapping[str, Any]) -> Change:
@@ -101,15 +91,10 @@ def changed(user: User, named: Mapping[str, Any]) -> Change:
     A password of None leaves the password unchanged, because records show None and clients send them back. Raises
     `BadParameter` as `registration` does.
     """
-    checked, password = fields.Checks(), named.get("password")
-    change = Change(
-        name=checked(fields.required, "name", named.get("name", user.name)),
-        email=checked(fields.email, "email", named.get("email", user.email)),
-        phone=checked(fields.text, "phone", named.get("phone", user.phone)),
-        password=None if password is None else checked(fields.required, "password", password),
-    )
-    checked.end()
-    return change
+    before = {name: getattr(user, name) for name in _RULES}
+    is_new = named.get("password") is not None
+    rules = {**_RULES, "password": (fields.required if is_new else fields.text,)}
+    return Change(**fields.checked(rules, {**before, **{name: named[name] for name in rules if name in named}}))
 
 
 def refuse_own_credentials(user: User, change: Change) -> None:
@@ -123,3 +108,6 @@ def refuse_own_credentials(user: User, change: Change) -> None:
 def email_taken(field: str, email: str) -> EmailTaken:
     """The refusal of a second account with the address that was sent in the field."""
     return EmailTaken(field=field, email=email)
+
+
+_RULES: Final[fields.Rules] = {"name": (fields.required,), "email": (fields.email,), "phone": (fields.text,)}

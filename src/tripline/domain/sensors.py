@@ -101,34 +101,15 @@ class Sensor(Registration, frozen=True, kw_only=True):
     """Of a device on a carrier's network, with or without a number; None: the device is not carrier-linked."""
 
 
-def registration(
-    *,
-    linked: bool = False,
-    serial_no: str | None = None,
-    credentials_id: str | None = None,
-    vendor: str | None = None,
-    type: str | None = None,
-    activation_required: bool | None = None,
-    mission_type: str | None = None,
-    additional_info: str | None = None,
-) -> Registration:
+def registration(*, linked: bool = False, **sent: Any) -> Registration:
     """Return the registration when all fields are valid; else raise the `BadParameter` of the first invalid one, with
     the others attached.
 
     A carrier-linked device (`linked`) need not have an access token.
     """
-    checked, without_token = fields.Checks(), linked and not credentials_id
-    made = Registration(
-        serial_no=checked(fields.number, "serialNo", serial_no),
-        credentials_id=None if without_token else checked(_credentials, "credentialsId", credentials_id),
-        vendor=checked(fields.text, "vendor", vendor),
-        type=checked(fields.required, "type", type),
-        activation_required=bool(activation_required),
-        mission_type=checked(fields.one_of, "missionType", mission_type, vehicles.MISSION_TYPES),
-        additional_info=checked(fields.long_text, "additionalInfo", additional_info),
-    )
-    checked.end()
-    return made
+    without_token = linked and not sent.get("credentials_id")
+    rules = {**_RULES, "credentials_id": (_none,)} if without_token else _RULES
+    return Registration(**fields.checked(rules, sent))
 
 
 def modified(sensor: Sensor, changes: Mapping[str, Any]) -> Sensor:
@@ -181,3 +162,22 @@ def _credentials(name: str, value: str | None) -> str:
     if not _CREDENTIALS.fullmatch(checked) or _CREDENTIALS_FORBIDDEN.search(checked):
         raise fields.WrongForm("credentials", field=name, length=CREDENTIALS_LENGTH)
     return checked
+
+
+def _none(_: str, __: str | None) -> None:
+    return None
+
+
+def _flag(_: str, value: bool | None) -> bool:
+    return bool(value)
+
+
+_RULES: Final[fields.Rules] = {
+    "serial_no": (fields.number,),
+    "credentials_id": (_credentials,),
+    "vendor": (fields.text,),
+    "type": (fields.required,),
+    "activation_required": (_flag,),
+    "mission_type": (fields.one_of, vehicles.MISSION_TYPES),
+    "additional_info": (fields.long_text,),
+}

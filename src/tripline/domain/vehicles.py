@@ -152,40 +152,10 @@ class PreviousAssignment(msgspec.Struct, frozen=True):
     """The vehicle that the chosen driver drives; None: none."""
 
 
-def registration(
-    *,
-    vehicle_no: str | None = None,
-    vendor: str | None = None,
-    model_code: str | None = None,
-    model_name: str | None = None,
-    model_year: float | str | None = None,
-    mission_type: str | None = None,
-    fuel_type: str | None = None,
-    mileage: float | None = None,
-    category: str | None = None,
-    usage: str | None = None,
-    displacement: float | None = None,
-    additional_info: str | None = None,
-) -> Registration:
+def registration(**sent: Any) -> Registration:
     """Return the registration when all fields are valid; else raise the `BadParameter` of the first invalid one, with
     the others attached."""
-    checked = fields.Checks()
-    made = Registration(
-        vehicle_no=checked(fields.number, "vehicleNo", vehicle_no),
-        vendor=checked(fields.text, "vendor", vendor),
-        model_code=checked(fields.text, "modelCode", model_code),
-        model_name=checked(fields.text, "modelName", model_name),
-        model_year=checked(_year, "modelYear", model_year),
-        mission_type=checked(fields.one_of, "missionType", mission_type, MISSION_TYPES),
-        fuel_type=checked(fields.one_of, "fuelType", fuel_type, FUEL_TYPES),
-        mileage=checked(_mileage, "mileage", mileage),
-        category=checked(fields.one_of, "category", category, CATEGORIES),
-        usage=checked(fields.text, "usage", usage),
-        displacement=checked(fields.amount, "displacement", displacement, DISPLACEMENT_MAX),
-        additional_info=checked(fields.long_text, "additionalInfo", additional_info),
-    )
-    checked.end()
-    return made
+    return Registration(**fields.checked(_RULES, sent))
 
 
 def changed(vehicle: Vehicle, named: Mapping[str, Any]) -> Registration:
@@ -265,3 +235,19 @@ def _year(name: str, value: float | str | None) -> float | None:
     if value != int(value):
         raise fields.WrongForm("whole", field=name)
     return value
+
+
+_RULES: Final[fields.Rules] = {
+    "vehicle_no": (fields.number,),
+    "vendor": (fields.text,),
+    "model_code": (fields.text,),
+    "model_name": (fields.text,),
+    "model_year": (_year,),
+    "mission_type": (fields.one_of, MISSION_TYPES),
+    "fuel_type": (fields.one_of, FUEL_TYPES),
+    "mileage": (_mileage,),
+    "category": (fields.one_of, CATEGORIES),
+    "usage": (fields.text,),
+    "displacement": (fields.amount, DISPLACEMENT_MAX),
+    "additional_info": (fields.long_text,),
+}

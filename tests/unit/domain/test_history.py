@@ -2,7 +2,7 @@
 
 import pytest
 
-from tripline.domain import history
+from tripline.domain import fields, history
 from tripline.domain.history import Change, Entry, Event
 from tripline.domain.ids import RowNo, TimeIds
 from tripline.domain.people import Registration
@@ -38,7 +38,7 @@ def test_ended_leaves_out_what_there_was_none_of():
     ("name", "shown"), [("vehicle_no", "vehicleNo"), ("rpc_notify_base_path", "rpcNotifyBasePath")]
 )
 def test_published_name_is_that_of_rest(name, shown):
-    assert history.published(name) == shown
+    assert fields.published(name) == shown
 
 
 def test_id_of_an_entry_leads_back_to_its_number():

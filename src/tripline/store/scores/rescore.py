@@ -1,8 +1,8 @@
 """Trips that are scored again on request: their selection, their jobs, their scores.
 
 Trips that a map touches are found by the maps used to find their roads, otherwise by their location. No trip has a
-place in its row: for trips judged without the map, the first microtrip gives the start; a trip that began too far away to
-reach the area is skipped, and every sample of the rest is checked.
+place in its row: for trips judged without the map, the first microtrip gives the start; a trip that began too far away
+to reach the area is skipped, and every sample of the rest is checked.
 
 Not here: the jobs of trips that end or change (`store/trips/batch_rows.py`), their results (`scores.py`).
 """
