@@ -17,6 +17,7 @@ from tripline.domain.people import DRIVING_ROLES, User
 from tripline.domain.refusals import Refusal
 from tripline.domain.vehicles import PreviousAssignment, Vehicle
 from tripline.services.fleet import history, lists
+from tripline.services.fleet import vehicles as vehicles_service
 from tripline.store import positions
 from tripline.store.fleet import people, rights
 from tripline.store.fleet import vehicles as rows
@@ -79,14 +80,9 @@ def to_direct(
 
     Raises `NotFound`, `Forbidden`.
     """
-    scope = access.scope_of(actor, Action.VEHICLE_ASSIGN_DIRECTOR)
-    vehicle = access.admitted(rows.find(tx, scope, vehicle_id), access.Thing.VEHICLE)
-    return Choosing(
-        vehicle=vehicle,
-        now=None if vehicle.director_id is None else chosen(tx, actor=actor, user_id=vehicle.director_id),
-        people=_people(tx, actor, Action.VEHICLE_RECEIVE_DIRECTOR, role, search, page_request),
-        chosen=None if chosen_id is None else chosen(tx, actor=actor, user_id=chosen_id),
-    )
+    vehicle = vehicles_service.find(tx, actor=actor, action=Action.VEHICLE_ASSIGN_DIRECTOR, vehicle_id=vehicle_id)
+    found = _people(tx, actor, Action.VEHICLE_RECEIVE_DIRECTOR, role, search, page_request)
+    return _choosing(tx, actor, vehicle, vehicle.director_id, found, chosen_id)
 
 
 def to_drive(
@@ -103,18 +99,27 @@ def to_drive(
 
     A driver finds only himself. Who has a right on the vehicle can be set too.
     """
-    scope = access.scope_of(actor, Action.VEHICLE_ASSIGN_DRIVER)
-    vehicle = access.admitted(rows.find(tx, scope, vehicle_id), access.Thing.VEHICLE)
-    return Choosing(
-        vehicle=vehicle,
-        now=None if vehicle.current_driver_id is None else chosen(tx, actor=actor, user_id=vehicle.current_driver_id),
-        people=_people(tx, actor, Action.VEHICLE_RECEIVE_DRIVER, role, search, page_request),
-        chosen=None if chosen_id is None else chosen(tx, actor=actor, user_id=chosen_id),
-    )
+    vehicle = vehicles_service.find(tx, actor=actor, action=Action.VEHICLE_ASSIGN_DRIVER, vehicle_id=vehicle_id)
+    found = _people(tx, actor, Action.VEHICLE_RECEIVE_DRIVER, role, search, page_request)
+    return _choosing(tx, actor, vehicle, vehicle.current_driver_id, found, chosen_id)
 
 
-def chosen(tx: ReadTx, *, actor: Actor, user_id: UserId) -> Chosen | None:
+def _choosing(
+    tx: ReadTx,
+    actor: Actor,
+    vehicle: Vehicle,
+    now_id: UserId | None,
+    found: Page[ListedPerson],
+    chosen_id: UserId | None,
+) -> Choosing:
+    now, picked = (chosen(tx, actor=actor, user_id=each) for each in (now_id, chosen_id))
+    return Choosing(vehicle=vehicle, now=now, people=found, chosen=picked)
+
+
+def chosen(tx: ReadTx, *, actor: Actor, user_id: UserId | None) -> Chosen | None:
     """The director or driver with this id, or None."""
+    if user_id is None:
+        return None
     found = people.find(tx, access.scope_of(actor, Action.USER_READ), DRIVING_ROLES, user_id)
     if found is None:
         return None
@@ -133,21 +138,15 @@ def chosen(tx: ReadTx, *, actor: Actor, user_id: UserId) -> Chosen | None:
 
 def to_take(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> Taking:
     """The vehicle, and whether the actor can take it with `set_driver`. Raises `NotFound`, `Forbidden`."""
-    scope = access.scope_of(actor, Action.VEHICLE_ASSIGN_DRIVER)
-    vehicle = access.admitted(rows.find(tx, scope, vehicle_id), access.Thing.VEHICLE)
+    vehicle = vehicles_service.find(tx, actor=actor, action=Action.VEHICLE_ASSIGN_DRIVER, vehicle_id=vehicle_id)
     refusal = None
     if actor.authority is Authority.DRIVER and vehicle.current_driver_id != actor.user_id:
         try:
             vehicles.refuse_log_in(vehicle, actor.user_id)
         except (vehicles.NotActivated, vehicles.Occupied) as error:
             refusal = error
-    driver_id = vehicle.current_driver_id
-    return Taking(
-        vehicle=vehicle,
-        own=chosen(tx, actor=actor, user_id=actor.user_id),
-        driver=None if driver_id is None else chosen(tx, actor=actor, user_id=driver_id),
-        refusal=refusal,
-    )
+    own, driver = (chosen(tx, actor=actor, user_id=each) for each in (actor.user_id, vehicle.current_driver_id))
+    return Taking(vehicle=vehicle, own=own, driver=driver, refusal=refusal)
 
 
 def could_drive(tx: ReadTx, *, actor: Actor, vehicle: Vehicle, driver_id: UserId) -> bool:

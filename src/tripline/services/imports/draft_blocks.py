@@ -37,7 +37,7 @@ ROWS: Final = 500
 TEXT: Final = 262_144
 """Characters after which the next block begins, so blocks of long rows have fewer rows."""
 _QUICKLY: Final = 1
-_COUNTED: Final = {
+COUNTED: Final = {
     RowState.GOOD: "good",
     RowState.BAD: "bad",
     RowState.DUPLICATE: "duplicate",
@@ -113,7 +113,7 @@ def with_rows(block: Block, rows: Rows) -> Block:
 
 def judged(block: Block, verdicts: Verdicts, names: Names) -> Block:
     """Return the block with these verdicts and names."""
-    counts = {name: verdicts.states.count(state) for state, name in _COUNTED.items()}
+    counts = {name: verdicts.states.count(state) for state, name in COUNTED.items()}
     return msgspec.structs.replace(block, verdicts=_packed(verdicts), names=names.tobytes(), **counts)
 
 
@@ -121,7 +121,7 @@ def counted(draft: Draft, before: Sequence[Block], after: Sequence[Block]) -> Dr
     """Return the draft with the counts of its changed blocks."""
     changes: Mapping[str, int] = {
         name: sum(getattr(block, name) for block in after) - sum(getattr(block, name) for block in before)
-        for name in _COUNTED.values()
+        for name in COUNTED.values()
     }
     return msgspec.structs.replace(
         draft, version=draft.version + 1, **{name: getattr(draft, name) + change for name, change in changes.items()}

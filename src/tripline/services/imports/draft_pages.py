@@ -15,7 +15,7 @@ import msgspec
 from tripline import cooperative
 from tripline.domain import import_drafts
 from tripline.domain.access import Actor
-from tripline.domain.import_drafts import Draft, DraftId, RowState, Trouble
+from tripline.domain.import_drafts import Draft, DraftId, RowState
 from tripline.domain.refusals import BadParameter, NotFound, Refusal
 from tripline.services.imports import draft_blocks, draft_rows, drafts
 from tripline.services.imports.draft_blocks import DraftNames
@@ -38,12 +38,6 @@ _AT_ONCE: Final = 25
 """Blocks read at once by a search."""
 _LONGEST_NUMBER: Final = 9
 _BETWEEN: Final = "\0"
-_COUNTS: Final = {
-    RowState.GOOD: "good",
-    RowState.BAD: "bad",
-    RowState.DUPLICATE: "duplicate",
-    RowState.SKIPPED: "skipped",
-}
 
 
 class RowView(msgspec.Struct, frozen=True):
@@ -186,7 +180,10 @@ def _rows(
     """Rows after (or before, going back) the start."""
     sums = import_blocks.sums(tx, draft.id)
     wanted = [
-        each for each in sums if _has(each, state) and (start is None or not _is_past(each, sums, start, backwards))
+        each
+        for each in sums
+        if (state is None or getattr(each, draft_blocks.COUNTED[state]) > 0)
+        and (start is None or not _is_past(each, sums, start, backwards))
     ]
     if backwards:
         wanted.reverse()
@@ -228,10 +225,6 @@ def _has_number(block: Sum, sums: Sequence[Sum], number: int | None) -> bool:
     return block.no + 1 == len(sums) or number < sums[block.no + 1].first_row
 
 
-def _has(block: Sum, state: RowState | None) -> bool:
-    return state is None or getattr(block, _COUNTS[state]) > 0
-
-
 def _is_past(block: Sum, sums: Sequence[Sum], start: int, backwards: bool) -> bool:
     """True if no row of the block can be on the page."""
     if backwards:
@@ -244,16 +237,14 @@ def _views(block: Block, state: RowState | None = None, sought: _Sought | None =
     if verdicts is None:
         return []
     return [
-        RowView(number, cells, RowState(now), [_refusal(each) for each in verdicts.troubles.get(at, ())])
+        RowView(
+            number, cells, RowState(now), [import_drafts.refusal_of(each) for each in verdicts.troubles.get(at, ())]
+        )
         for at, (number, cells, now) in enumerate(
             cooperative.each(zip(rows.numbers, rows.cells, verdicts.states, strict=True))
         )
         if (state is None or now == state) and (sought is None or sought.is_in(number, cells))
     ]
-
-
-def _refusal(trouble: Trouble) -> Refusal:
-    return import_drafts.refusal_of(trouble)
 
 
 def _with_row_numbers(tx: ReadTx, draft: Draft, views: list[RowView], names: Names | None = None) -> list[RowView]:

@@ -186,7 +186,7 @@ class DraftWorker:
         for first in range(0, draft.blocks, AT_ONCE):
             judged = await self._judged(draft, check, first)
             counted = draft_blocks.counted(counted, [], judged)
-            done = sum(getattr(counted, name) for name in ("good", "bad", "duplicate", "skipped"))
+            done = sum(getattr(counted, name) for name in draft_blocks.COUNTED.values())
             await self._store.write(lambda tx, judged=judged, done=done: self._go_on(tx, draft, judged, done))  # type: ignore[misc]
         await self._store.write(lambda tx: self._checked(tx, draft, counted))
 
@@ -202,7 +202,7 @@ class DraftWorker:
 
     def _checked(self, tx: WriteTx, draft: Draft, counted: Draft) -> None:
         mine = self._still(tx, draft)
-        counts = {name: getattr(counted, name) for name in ("good", "bad", "duplicate", "skipped")}
+        counts = {name: getattr(counted, name) for name in draft_blocks.COUNTED.values()}
         rows.change(tx, replace(drafts.ended(mine, DraftEvent.FINISH_CHECK), **counts))
 
     async def _commit(self, draft: Draft) -> None:

@@ -164,7 +164,7 @@ class PositionKeeper:
         since_ms = self._driving_since()
         given: list[object] = []
         for seen in taken:
-            position = self._position(seen)
+            position = positions.position(seen.vehicle_id, seen.tail, fastest_kmh=self._fastest_kmh)
             is_driving = position.time_ms > since_ms and not position.parking
             given += (*position, True if is_driving else None, seen.sensor_id)
         try:
@@ -175,9 +175,6 @@ class PositionKeeper:
             raise
         for first in range(0, len(vehicle_ids), TOLD_AT_ONCE):
             notifications.send(self._signals, notifications.vehicles_moved(vehicle_ids[first : first + TOLD_AT_ONCE]))
-
-    def _position(self, seen: _SensorState) -> positions.Position:
-        return positions.position(seen.vehicle_id, seen.tail, fastest_kmh=self._fastest_kmh)
 
     def _driving_since(self) -> int:
         return int(self._clock() - self._gap_ms)

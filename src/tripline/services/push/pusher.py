@@ -30,6 +30,7 @@ from tripline.services.push.attempts import AGAIN_MS, PLACE_S, Deliveries, Recei
 from tripline.services.push.claims import RENEW_S, Claims
 from tripline.services.push.ledger import Ledger
 from tripline.services.push.queue import Queue
+from tripline.store.push import outbox as push_outbox
 from tripline.store.push import queue as push_queue
 from tripline.store.push import receiver_state
 from tripline.store.push.queue import Key, Row
@@ -208,7 +209,7 @@ class Pusher:
     async def _look_at_all(self) -> None:
         """Scan everything: find every receiver, and drop the idle ones."""
         self._new = False
-        newest, keys = await self._store.read(lambda tx: (push_queue.newest(tx), push_queue.receivers(tx)))
+        newest, keys = await self._store.read(lambda tx: (push_outbox.newest_no(tx), push_queue.receivers(tx)))
         self._tail = max(self._tail, newest)
         idle = [key for key, each in self._receivers.items() if each.queue.idle and each not in self._active]
         self._drop(idle)

@@ -8,6 +8,7 @@ Not here: deciding disputes (`disputes.py`), the trips (`store/trips/trip_list.p
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from functools import reduce
 from typing import Final, TypeVar
 from zoneinfo import ZoneInfo
 
@@ -58,9 +59,12 @@ def read(tx: ReadTx, *, actor: Actor, now_ms: int, zone: ZoneInfo) -> Attention:
     named = access.RULES[Action.USER_READ].get(actor.authority, frozenset())
     request = PageRequest(limit=LOOKED_AT, by=trip_list.START, descending=True)
     trips = trip_list.page(tx, query, request, named=named).rows
+    vehicles: dict[str, str | None] = {
+        each.vehicle_id: each.vehicle_no for each in trips if each.vehicle_id is not None
+    }
     falling: list[Falling] = []
     harsh: list[Harsh] = []
-    for kind, names in ((Subject.VEHICLE, _vehicles(trips)), (Subject.DRIVER, _drivers(tx, actor, trips))):
+    for kind, names in ((Subject.VEHICLE, vehicles), (Subject.DRIVER, _drivers(tx, actor, trips))):
         lately = week - 7 * (LATELY - 1)
         now = sums.of_subjects(tx, names, Period.WEEK, first=lately, last=week)
         before = sums.of_subjects(tx, names, Period.WEEK, first=lately - 7 * BEFORE, last=lately - 7)
@@ -76,10 +80,6 @@ def read(tx: ReadTx, *, actor: Actor, now_ms: int, zone: ZoneInfo) -> Attention:
 
 def _first(found: Iterable[T], *, key: Callable[[T], float]) -> list[T]:
     return sorted(found, key=key)[:SHOWN]
-
-
-def _vehicles(trips: Iterable[ListedTrip]) -> dict[str, str | None]:
-    return {each.vehicle_id: each.vehicle_no for each in trips if each.vehicle_id is not None}
 
 
 def _drivers(tx: ReadTx, actor: Actor, trips: Iterable[ListedTrip]) -> dict[str, str | None]:
@@ -109,7 +109,7 @@ def _harsh(
 ) -> list[Harsh]:
     driven = [key for key in names if key in earlier or key in lately]
     totals = {key: earlier.get(key, NOTHING).plus(lately.get(key, NOTHING)) for key in driven}
-    group = _total(totals.values())
+    group = reduce(Sums.plus, totals.values(), NOTHING)
     rate = _rate(group)
     if len(totals) < GROUP or not rate:
         return []
@@ -118,13 +118,6 @@ def _harsh(
         for key, each in totals.items()
         if each.distance_m >= LEAST_M and _rate(each) >= HARSHER * rate
     ]
-
-
-def _total(found: Iterable[Sums]) -> Sums:
-    total = NOTHING
-    for each in found:
-        total = total.plus(each)
-    return total
 
 
 def _rate(found: Sums) -> float:

@@ -17,6 +17,7 @@ from tripline.services.scores import reads
 from tripline.store.fleet import companies
 from tripline.store.lists import UnknownOffset
 from tripline.store.scores import rankings
+from tripline.store.scores import sums as score_sums
 from tripline.store.scores import trends as rows
 from tripline.store.scores.rankings import Ahead, Ranking
 from tripline.store.scores.trends import Point
@@ -81,7 +82,7 @@ def ranking(
     if after is not None and behind is None:
         raise UnknownOffset.of_list()
     found = rankings.page(tx, of, by, behind, limit)
-    sums = rows.of_some(tx, period, of.day, [each.subject for each in found]) if found else {}
+    sums = score_sums.of_subjects(tx, [each.subject for each in found], period, first=of.day, last=of.day)
     ahead = Ahead(0, 0) if behind is None or not found else rankings.ahead(tx, of, by, found[0])
     better = ahead.better
     places: list[Place] = []

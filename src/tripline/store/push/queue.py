@@ -141,27 +141,15 @@ _ADDRESSES: Final = Hot(
     .where(company.c.id == bindparam("company_id")),
     "company_id",
 )
-_UNCONFIRMED: Final = (
-    update(push_outbox)
-    .where(_ROW.no == bindparam("at"))
-    .values(
-        attempts=bindparam("tried"),
-        parked_ms=bindparam("due"),
-        unconfirmed_ms=bindparam("due"),
-        last_error=bindparam("error"),
-    )
-)
 _DONE: Final = delete(push_outbox).where(_ROW.no == bindparam("at"))
-_POSTPONE: Final = (
-    update(push_outbox)
-    .where(_ROW.no == bindparam("at"), _WAITING)
-    .values(attempts=bindparam("tried"), due_ms=bindparam("due"), last_error=bindparam("error"))
-)
-_PARK: Final = (
+_TRIED: Final = (
     update(push_outbox)
     .where(_ROW.no == bindparam("at"))
-    .values(attempts=bindparam("tried"), parked_ms=bindparam("due"), last_error=bindparam("error"))
+    .values(attempts=bindparam("tried"), last_error=bindparam("error"))
 )
+_POSTPONE: Final = _TRIED.where(_WAITING).values(due_ms=bindparam("due"))
+_PARK: Final = _TRIED.values(parked_ms=bindparam("due"))
+_UNCONFIRMED: Final = _PARK.values(unconfirmed_ms=bindparam("due"))
 
 
 def receivers(tx: ReadTx) -> list[Key]:
@@ -174,14 +162,9 @@ def receivers(tx: ReadTx) -> list[Key]:
     return found
 
 
-def newest(tx: ReadTx) -> int:
-    """The greatest number; 0 when nothing waits."""
-    return outbox.newest_no(tx)
-
-
 def newcomers(tx: ReadTx, after: int) -> tuple[int, list[Key]]:
     """The greatest number now, and the receivers of messages after this number, in the order of their first one."""
-    greatest = newest(tx)
+    greatest = outbox.newest_no(tx)
     if greatest <= after:
         return after, []
     if tx.shared:

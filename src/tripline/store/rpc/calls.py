@@ -60,27 +60,15 @@ _OVERDUE_CLAIM: Final = Hot(
     "before_ms",
     "most",
 )
-_ACKNOWLEDGED: Final = Hot(
-    update(rpc_call)
-    .where(rpc_call.c.no == bindparam("key"))
-    .values(
-        state=bindparam("new_state"),
-        response=bindparam("body"),
-        response_ms=bindparam("at_ms"),
-        response_code=bindparam("code"),
-    ),
-    *("new_state", "body", "at_ms", "code", "key"),
-)
-_CONCLUDED: Final = Hot(
-    update(rpc_call)
-    .where(rpc_call.c.no == bindparam("key"))
-    .values(
-        state=bindparam("new_state"),
-        result=bindparam("body"),
-        result_ms=bindparam("at_ms"),
-        result_code=bindparam("code"),
-    ),
-    *("new_state", "body", "at_ms", "code", "key"),
+_ACKNOWLEDGED, _CONCLUDED = (
+    Hot(
+        update(rpc_call)
+        .where(rpc_call.c.no == bindparam("key"))
+        .values({"state": bindparam("new_state"), part: bindparam("body")})
+        .values({f"{part}_ms": bindparam("at_ms"), f"{part}_code": bindparam("code")}),
+        *("new_state", "body", "at_ms", "code", "key"),
+    )
+    for part in ("response", "result")
 )
 _ENDED: Final = Hot(
     update(rpc_call)

@@ -19,7 +19,7 @@ from sqlalchemy import (
     select,
 )
 
-from tripline.domain.trends import NOTHING, Period, Subject, Sums
+from tripline.domain.trends import Period, Subject, Sums
 from tripline.store.tables import account, company, score_standing, score_sum, vehicle
 from tripline.store.transactions import Hot, ReadTx
 
@@ -55,16 +55,6 @@ def of_subject(
     for day, policy in tx.hot(_POLICIES, subject, period.value, min(policies), max(policies)):
         policies[day].append(policy)
     return [Point(day, Sums(*sums), percentile, policies[day]) for day, percentile, *sums in rows]
-
-
-def of_some(tx: ReadTx, period: Period, day: int, subjects: list[str]) -> dict[str, Sums]:
-    """Sums of several subjects in one period."""
-    size = 1 << (len(subjects) - 1).bit_length()
-    filled = subjects + [""] * (size - len(subjects))
-    sums: dict[str, Sums] = {}
-    for subject, *values in tx.hot(_some(size), period.value, day, *filled):
-        sums[subject] = sums.get(subject, NOTHING).plus(Sums(*values))
-    return sums
 
 
 _ADDED: Final = [cast(func.sum(score_sum.c[name]), BigInteger).label(name) for name in Sums._fields]
@@ -124,18 +114,4 @@ def _of_subject(kind: Subject, ascending: bool) -> Hot:
     return Hot(
         statement.order_by(sums.c.day if ascending else sums.c.day.desc()),
         *("kind", "subject", "period", "first", "last", "limit"),
-    )
-
-
-@cache
-def _some(size: int) -> Hot:
-    """Of so many subjects, a power of two."""
-    names = [f"subject_{number}" for number in range(size)]
-    return Hot(
-        select(score_sum.c.subject, *(score_sum.c[name] for name in Sums._fields)).where(
-            score_sum.c.period == bindparam("period"),
-            score_sum.c.day == bindparam("day", type_=Integer),
-            score_sum.c.subject.in_([bindparam(name) for name in names]),
-        ),
-        *("period", "day", *names),
     )
