@@ -100,7 +100,6 @@ class Sums(NamedTuple):
 
     @property
     def harsh(self) -> int:
-        """Harsh events."""
         return self.accel + self.de_accel
 
     @property

@@ -79,7 +79,6 @@ class VehicleDay(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def drives(self) -> list[Drive]:
-        """The drives."""
         return [each for each in self.items if isinstance(each, Drive)]
 
     @property

@@ -330,7 +330,6 @@ class Xlsx:
         return []
 
     def end(self) -> None:
-        """End the rows, and assemble the workbook."""
         with self._lock:
             self._book.close()
             self._file = self._path.open("rb")

@@ -43,7 +43,6 @@ class Node:
 
     @property
     def shared(self) -> bool:
-        """True if there may be other nodes."""
         return self._store.shared
 
     def renewed(self, listener: Callable[[], None]) -> None:

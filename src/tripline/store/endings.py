@@ -9,7 +9,7 @@ Not here: beginnings (`prefixes.py`).
 
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, and_, bindparam, func
+from sqlalchemy import ColumnElement, bindparam, func
 
 from tripline.store.tables.base import LAST, last, lowered
 
@@ -52,9 +52,3 @@ def ends(number: Any) -> ColumnElement[bool]:
     text = bindparam(TEXT, type_=number.type)
     # If the number is shorter than the text, both databases return a part too short to be equal.
     return func.substr(bare, func.length(bare) - func.length(text) + 1) == text
-
-
-def only_ends(number: Any) -> ColumnElement[bool]:
-    """As `ends`, without rows that also begin with the text."""
-    text = lowered(bindparam(SEARCH, type_=number.type))
-    return and_(ends(number), func.substr(lowered(number), 1, func.length(text)) != text)

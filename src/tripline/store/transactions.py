@@ -262,7 +262,6 @@ class CrewStore:
         return await self._database.read(work, consistent=consistent, crew=self._crew)
 
     async def read_short(self, work: Callable[[ReadTx], T], *, consistent: bool = True) -> T:
-        """Run a look-up by key."""
         return await self._database.read_short(work, consistent=consistent, crew=self._crew)
 
     async def ask(self, statement: Hot, *values: Any) -> list[tuple[Any, ...]]:

@@ -132,7 +132,6 @@ class Listeners:
 
     @property
     def uses_https(self) -> bool:
-        """True if the HTTP listeners use HTTPS."""
         return self._scheme == "https"
 
     @property

@@ -41,7 +41,6 @@ class HttpCarrier:
         )
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._client.aclose()
 
     async def unpause(self, mdn: str, *, request_id: str) -> None:

@@ -137,7 +137,6 @@ class Connection(HttpToolsProtocol):
         self._slices.add(self._address, data)
 
     def _read(self, data: bytes) -> None:
-        """Read a slice."""
         if self._deaf:
             self._throw_away(len(data))
         else:
@@ -237,7 +236,6 @@ class Connection(HttpToolsProtocol):
             self._stop(400, SMALL_CHUNKS)
 
     def on_body(self, body: bytes) -> None:
-        """A piece of the body."""
         size = len(body)
         self._around -= size
         self._came += size

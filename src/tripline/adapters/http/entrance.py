@@ -95,7 +95,6 @@ class Entrance(asyncio.Protocol):
         self._timer = asyncio.get_running_loop().call_later(LOBBY_S, self._transport.abort)
 
     def data_received(self, data: bytes) -> None:
-        """Bytes came."""
         if self._inner is not None:
             self._inner.data_received(data)
         elif self._transport is not None and self._listener.turned_away and not self._transport.is_closing():
@@ -112,7 +111,6 @@ class Entrance(asyncio.Protocol):
             self._inner.pause_writing()
 
     def resume_writing(self) -> None:
-        """It was sent."""
         if self._inner is not None:
             self._inner.resume_writing()
 

@@ -67,7 +67,6 @@ class _Server(uvicorn.Server):
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen on the listeners."""
         await self.lifespan.startup()
         loop, bounds = asyncio.get_running_loop(), self._bounds
         self._causes = Causes(loop.time)

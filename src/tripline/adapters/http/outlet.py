@@ -107,7 +107,6 @@ class Outlet(asyncio.Transport):
         self._is_head = True
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Send."""
         if not data or self._closing:
             return
         if self._is_head:
@@ -157,7 +156,6 @@ class Outlet(asyncio.Transport):
         self._transport.pause_reading()
 
     def resume_reading(self) -> None:
-        """Go on."""
         self._transport.resume_reading()
 
     def get_write_buffer_size(self) -> int:

@@ -141,7 +141,6 @@ class Places:
         return True
 
     def holder_of(self, address: str) -> _Holder:
-        """The holder of this address."""
         return self._of.get(address) or _Holder(address)
 
     def add(self, holder: _Holder, number: int) -> None:

@@ -49,7 +49,6 @@ class Holdings:
 
     @property
     def partitions(self) -> Collection[BusPartition]:
-        """The partitions that the member has."""
         return self._since.keys()
 
     @property

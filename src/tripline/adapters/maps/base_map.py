@@ -143,7 +143,6 @@ class BaseMaps:
             check(file)
 
     def shown(self) -> BaseMapView:
-        """The map as it is now."""
         return self._now().shown
 
     async def tile(self, zoom: int, column: int, row: int) -> MapTile | None:
@@ -171,7 +170,6 @@ class BaseMaps:
             raise Outage(str(error)) from error
 
     async def _one_of(self, number: int, found: Sequence[MapTile]) -> MapTile | None:
-        """One tile of several."""
         if not found:
             return None
         version = found[0].version

@@ -96,7 +96,6 @@ class OsmRoads:
 
     @property
     def has_maps(self) -> bool:
-        """True if any map is imported."""
         return bool(stamps.stamp(self._folder))
 
     def located(self, drives: "Drives") -> "Located":

@@ -88,12 +88,10 @@ class Authority(msgspec.Struct, frozen=True):
 
     @property
     def starts(self) -> datetime.datetime:
-        """When it began."""
         return self.certificate.not_valid_before_utc
 
     @property
     def ends(self) -> datetime.datetime:
-        """When it ends."""
         return self.certificate.not_valid_after_utc
 
 

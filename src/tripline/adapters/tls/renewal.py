@@ -38,7 +38,6 @@ class LatestContext(ssl.SSLContext):
     latest: ssl.SSLContext
 
     def wrap_bio(self, *arguments: Any, **options: Any) -> ssl.SSLObject:
-        """A session of the latest context."""
         return self.latest.wrap_bio(*arguments, **options)
 
 

@@ -101,7 +101,6 @@ def drove(
 
 
 def _trip(vehicle_no: str | None, begin_ms: int, zone: zoneinfo.ZoneInfo, language: Language) -> list[str]:
-    """Start and vehicle of a trip."""
     facts = [catalogue.text("mail.dispute.trip", language, at=_at(begin_ms, zone))]
     if vehicle_no is not None:
         facts.append(catalogue.text("mail.dispute.vehicle", language, vehicle=vehicle_no))

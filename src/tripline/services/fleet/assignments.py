@@ -289,5 +289,4 @@ def _refuse_unknown(vehicle: object | None, person: object | None, role: access.
 
 
 def _again(tx: ReadTx, scope: Scope, vehicle_id: VehicleId) -> Vehicle:
-    """The vehicle as it is now."""
     return access.admitted(rows.find(tx, scope, vehicle_id), access.Thing.VEHICLE)

@@ -43,8 +43,6 @@ Look = Callable[[Sequence[str]], None]
 
 
 class _Outcome(msgspec.Struct, frozen=True):
-    """The result of an edit."""
-
     draft: Draft
     """The draft as read."""
     before: Sequence[Block]

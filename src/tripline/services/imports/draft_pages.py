@@ -195,7 +195,6 @@ def _rows(
 
 
 def _blocks(tx: ReadTx, draft: Draft, wanted: Sequence[Sum]) -> Iterator[Block]:
-    """Read the blocks, in this order."""
     for each in wanted:
         yield from import_blocks.read(tx, draft.id, first=each.no, count=1)
 

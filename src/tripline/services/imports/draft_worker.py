@@ -105,7 +105,6 @@ class Check:
         return draft_rows.taken(tx, self._service_type, self._kind, [row for row in rows if row is not None])
 
     def judged(self, block: Block, rows: Sequence[Examined | None], taken: Taken) -> Block:
-        """Return the block with its verdicts."""
         verdicts = Verdicts([int(RowState.SKIPPED)] * len(rows), {})
         none = [0] * len(self._kind.keys)
         hashes = [none if row is None else draft_rows.hashed(row, self._kind) for row in cooperative.each(rows)]

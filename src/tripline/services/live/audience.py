@@ -157,7 +157,6 @@ class Audience:
         """Streams that have had nothing yet."""
 
     def leave(self, stream: Stream) -> None:
-        """Remove a stream."""
         for streams in (self.streams, self.joining):
             if stream in streams:
                 streams.remove(stream)

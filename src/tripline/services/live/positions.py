@@ -97,7 +97,6 @@ def admit(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
 
 
 def _opened(text: str, whose: str, newest_no: int, now_ms: int) -> _Cursor:
-    """Decode a cursor."""
     try:
         padded = text.encode("ascii") + b"=" * (-len(text) % 4)
         cursor = msgspec.json.decode(base64.b64decode(padded, altchars=b"-_", validate=True), type=_Cursor)

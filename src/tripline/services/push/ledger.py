@@ -54,7 +54,6 @@ class _Page(msgspec.Struct):
         return len(self.delivered) + len(self.postponed) + len(self.parked) + len(self.unconfirmed) + len(self.held)
 
     def write(self, tx: WriteTx) -> None:
-        """Write the page."""
         push_queue.settle(
             tx, delivered=self.delivered, postponed=self.postponed, parked=self.parked, unconfirmed=self.unconfirmed
         )

@@ -83,7 +83,6 @@ def _first(found: Iterable[T], *, key: Callable[[T], float]) -> list[T]:
 
 
 def _drivers(tx: ReadTx, actor: Actor, trips: Iterable[ListedTrip]) -> dict[str, str | None]:
-    """Drivers whose scores the actor may read."""
     scope = access.scope_of(actor, Action.DRIVING_READ)
     found: dict[str, str | None] = {each.user_id: each.driver_name for each in trips if each.user_id is not None}
     seen = accounts.inside.those(tx, scope, found)

@@ -121,7 +121,6 @@ def _found(
     rules: Rules,
     utc_offset_ms: int,
 ) -> TripFindings:
-    """The findings of a trip of a judged block."""
     of_block = replace(block.findings.quality(trip), maps=placed.maps[block.trips.start + trip])
     return findings.of_block(
         *(block, trip, rules),
@@ -179,7 +178,6 @@ def _sample_reason(verdict: NotScored, *, moments: bool) -> str:
 
 
 def _spans(found: Spans, trips_in_all: int) -> list[list[Interval]]:
-    """The spans of each trip."""
     spans: list[list[Interval]] = [[] for _ in range(trips_in_all)]
     for trip, begin, end in zip(found.trip.tolist(), found.begin_ms.tolist(), found.end_ms.tolist(), strict=True):
         spans[trip].append(Interval(begin, end))
@@ -187,7 +185,6 @@ def _spans(found: Spans, trips_in_all: int) -> list[list[Interval]]:
 
 
 def _events(found: Events, trips_in_all: int, roads: Sequence[Road]) -> list[list[GpsEvent]]:
-    """The events of each trip."""
     events: list[list[GpsEvent]] = [[] for _ in range(trips_in_all)]
     for trip, kind, time_ms, lat, lon, speed_kmh, limit_kmh, road in zip(
         found.trip.tolist(),

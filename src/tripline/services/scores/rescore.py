@@ -223,8 +223,6 @@ async def count(
 
 
 class _Preview(NamedTuple):
-    """Trips to preview."""
-
     scores: dict[int, float]
     """Current scores of the trips."""
     jobs: list[Job]

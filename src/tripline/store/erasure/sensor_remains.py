@@ -22,7 +22,6 @@ def _detach(table: Table) -> Update:
 
 
 def _some(table: Table) -> Delete:
-    """Delete some rows of the sensor."""
     chosen = select(table.c.no).where(table.c.sensor_id == bindparam("of_sensor")).limit(bindparam("most"))
     return delete(table).where(table.c.no.in_(chosen))
 

@@ -64,12 +64,6 @@ def read(tx: ReadTx, draft_id: DraftId, *, first: int, count: int) -> list[Block
     return [_block(row) for row in tx.all(chosen.order_by(_BLOCK.no))]
 
 
-def some(tx: ReadTx, draft_id: DraftId, numbers: Sequence[int]) -> list[Block]:
-    """The blocks with these numbers."""
-    chosen = select(*_COLUMNS).where(_BLOCK.draft_id == draft_id, _BLOCK.no.in_(numbers))
-    return [_block(row) for row in tx.all(chosen.order_by(_BLOCK.no))]
-
-
 def texts(tx: ReadTx, draft_id: DraftId, numbers: Sequence[int]) -> dict[int, bytes]:
     """The packed rows of the blocks with these numbers."""
     chosen = select(_BLOCK.no, _BLOCK.cells).where(_BLOCK.draft_id == draft_id, _BLOCK.no.in_(numbers))

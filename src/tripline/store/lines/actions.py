@@ -34,8 +34,6 @@ class _Refused(msgspec.Struct, omit_defaults=True):
 
 
 class _StoredOutcome(msgspec.Struct, omit_defaults=True):
-    """An outcome as stored."""
-
     sensor_id: str | None = None
     nw_status: str | None = None
     refusal: _Refused | None = None

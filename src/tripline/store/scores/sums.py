@@ -56,8 +56,6 @@ class _Moved(NamedTuple):
 
 
 class _Key(NamedTuple):
-    """The key of a sum."""
-
     subject: str
     period: str
     day: int

@@ -232,7 +232,6 @@ def _is_number(text: str) -> bool:
 
 
 def _walk(tx: ReadTx, query: TripQuery, *, ascending: bool) -> _Walk:
-    """Choose the walk."""
     looker = reach.within(query.scope)
     of_other = query.company_id is not None and query.company_id != query.scope.company_id
     shape = _Shape(_Way.SERVICE, ascending, looker.mask, filters=_given(query.filters), shared=tx.shared)
