@@ -78,7 +78,7 @@ def silent(doing: str, table: str, rows: int) -> None:
 
 def rows_of(data: Path) -> dict[str, list[tuple]]:
     with opened(data) as connection:
-        side = transfer.SqliteSide(connection)
+        side = transfer.Side(connection)
         return {table.name: list(side.rows(table)) for table in transfer.TABLES}
 
 

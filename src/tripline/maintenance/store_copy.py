@@ -19,7 +19,7 @@ from sqlalchemy import Connection, exc
 from tripline.adapters import data_folder
 from tripline.store import migrate
 from tripline.store.database import inspection, postgres, sqlite, transfer
-from tripline.store.database.transfer import Difference, PostgresSide, Progress, SqliteSide
+from tripline.store.database.transfer import Difference, PostgresSide, Progress, Side
 from tripline.store.devices import connections
 from tripline.store.migrate import DatabaseError
 
@@ -56,7 +56,7 @@ def copied(source: Place, target: Place, *, progress: Progress) -> Copied:
 
 
 @contextlib.contextmanager
-def _source(place: Place) -> Iterator[SqliteSide | PostgresSide]:
+def _source(place: Place) -> Iterator[Side]:
     """One snapshot of the source."""
     if isinstance(place, str):
         with _database(place, "source") as side:
@@ -71,7 +71,7 @@ def _source(place: Place) -> Iterator[SqliteSide | PostgresSide]:
 
 
 @contextlib.contextmanager
-def _target(place: Place) -> Iterator[SqliteSide | PostgresSide]:
+def _target(place: Place) -> Iterator[Side]:
     """A transaction in the target, closed to other writers."""
     if isinstance(place, str):
         with _database(place, "target") as side:
@@ -99,13 +99,13 @@ def _held(folder: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _file(folder: Path, *, read_only: bool) -> Iterator[SqliteSide]:
+def _file(folder: Path, *, read_only: bool) -> Iterator[Side]:
     path = folder / data_folder.DATABASE
     migrate.check(path)
     try:
         connection = sqlite.open_engine(path, read_only=read_only).connect()
         try:
-            yield SqliteSide(connection)
+            yield Side(connection)
         finally:
             _close(connection)
     except (sqlite3.Error, exc.DBAPIError) as error:
@@ -141,6 +141,6 @@ def _close(connection: Connection) -> None:
     driver.close()
 
 
-def _run(side: SqliteSide | PostgresSide, statement: str) -> None:
+def _run(side: Side, statement: str) -> None:
     driver: Any = side.tx.connection.connection.driver_connection
     driver.execute(statement)

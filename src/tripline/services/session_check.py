@@ -18,6 +18,7 @@ from tripline.ports.devices import TAKEN_OVER
 from tripline.ports.outages import Outage
 from tripline.ports.signals import Signals
 from tripline.services.nodes import Node
+from tripline.services.presence import PresenceKeeper
 from tripline.store.devices import connections
 from tripline.store.devices.connections import Trouble
 from tripline.store.transactions import Store
@@ -43,17 +44,10 @@ class Live(Protocol):
         """End the sensor's session for this reason, if it is older than this number."""
 
 
-class Unknown(Protocol):
-    """The writer of presence."""
-
-    def unknown(self, sensor_id: SensorId, session_no: RowNo) -> None:
-        """Handle a session that is missing in the rows."""
-
-
 class SessionCheck:
     """Ends sessions on notification, and sessions that ended according to the rows."""
 
-    def __init__(self, *, store: Store, node: Node, live: Live, presence: Unknown, signals: Signals) -> None:
+    def __init__(self, *, store: Store, node: Node, live: Live, presence: PresenceKeeper, signals: Signals) -> None:
         self._store = store
         self._node = node
         self._live = live

@@ -11,7 +11,7 @@ Not here: permission for a copy (`maintenance/store_copy.py`), the schema (`stor
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
 from sqlalchemy import Boolean, Connection, Float, Integer, LargeBinary, SmallInteger, String, Table, text
@@ -53,26 +53,7 @@ class Difference(msgspec.Struct, frozen=True):
     what: str
 
 
-class Side(Protocol):
-    """A store inside one transaction."""
-
-    def rows(self, table: Table) -> Iterator[Row]:
-        """Every row in the order of the keys, the columns in the order of the table."""
-
-    def append(self, table: Table, rows: Iterator[Row]) -> int:
-        """Add rows; how many. Raises `UnfitRowError`."""
-
-    def weeks(self, table: Table) -> list[int]:
-        """Where the weeks start in which there are rows."""
-
-    def prepare(self, table: Table, weeks: Sequence[int]) -> None:
-        """Get ready for rows of these weeks."""
-
-    def filled(self) -> list[str]:
-        """The tables to copy that have rows."""
-
-
-def carry(source: Side, target: Side, *, progress: Progress) -> dict[str, int]:
+def carry(source: "Side", target: "Side", *, progress: Progress) -> dict[str, int]:
     """Append every row of the source to the target; how many of each table. Raises `UnfitRowError`."""
     carried = {}
     for table in TABLES:
@@ -81,7 +62,7 @@ def carry(source: Side, target: Side, *, progress: Progress) -> dict[str, int]:
     return carried
 
 
-def differences(source: Side, target: Side, *, progress: Progress) -> list[Difference]:
+def differences(source: "Side", target: "Side", *, progress: Progress) -> list[Difference]:
     """The first rows that are not the same on both sides; empty when all are."""
     found: list[Difference] = []
     for table in TABLES:
@@ -173,29 +154,10 @@ def _streamed(table: Table, fetch: Callable[[int], list[Row]]) -> Iterator[Row]:
         yield from map(same, rows)
 
 
-def _weeks(connection: Connection, table: Table) -> list[int]:
-    """Found by hopping along the key from week to week."""
-    found: list[int] = []
-    if table not in partitions.TABLES:
-        return found
-    after = 0
-    while len(found) < MOST_WEEKS:
-        first = connection.execute(text(f"SELECT min(no) FROM {table.name} WHERE no >= {after}")).scalar()
-        if first is None:
-            break
-        partition = partitions.partition_of(table.name, first)
-        found.append(partition.start_ms)
-        after = partition.range[1]
-    return found
+class Side:
+    """A store inside one transaction, which the caller's connection begins and commits: a SQLite file."""
 
-
-def _filled(connection: Connection) -> list[str]:
-    asked = (f"SELECT '{table.name}' AS name WHERE EXISTS (SELECT * FROM {table.name})" for table in TABLES)
-    return sorted(row[0] for row in connection.execute(text(" UNION ALL ".join(asked))))
-
-
-class SqliteSide:
-    """A SQLite file; the caller's connection begins and commits the transaction."""
+    tx: WriteTx
 
     def __init__(self, connection: Connection) -> None:
         self.tx = WriteTx(connection)
@@ -203,11 +165,11 @@ class SqliteSide:
         self._driver: Any = connection.connection.driver_connection
 
     def rows(self, table: Table) -> Iterator[Row]:
-        """Every row in the order of the keys."""
+        """Every row in the order of the keys, the columns in the order of the table."""
         return _streamed(table, self._driver.execute(_select(table)).fetchmany)
 
     def append(self, table: Table, rows: Iterator[Row]) -> int:
-        """Add rows; how many."""
+        """Add rows; how many. Raises `UnfitRowError`."""
         places = ", ".join("?" * len(table.c))
         sql = f"INSERT INTO {table.name} ({', '.join(table.c.keys())}) VALUES ({places})"
         count = 0
@@ -216,50 +178,53 @@ class SqliteSide:
         return count
 
     def weeks(self, table: Table) -> list[int]:
-        """Where the weeks start in which there are rows."""
-        return _weeks(self._connection, table)
+        """Where the weeks start in which there are rows: found by hopping along the key from week to week."""
+        found: list[int] = []
+        if table not in partitions.TABLES:
+            return found
+        after = 0
+        while len(found) < MOST_WEEKS:
+            first = self._connection.execute(text(f"SELECT min(no) FROM {table.name} WHERE no >= {after}")).scalar()
+            if first is None:
+                break
+            partition = partitions.partition_of(table.name, first)
+            found.append(partition.start_ms)
+            after = partition.range[1]
+        return found
 
     def prepare(self, table: Table, weeks: Sequence[int]) -> None:
-        """Nothing has to be got ready."""
+        """Get ready for rows of these weeks."""
 
     def filled(self) -> list[str]:
         """The tables to copy that have rows."""
-        return _filled(self._connection)
+        asked = (f"SELECT '{table.name}' AS name WHERE EXISTS (SELECT * FROM {table.name})" for table in TABLES)
+        return sorted(row[0] for row in self._connection.execute(text(" UNION ALL ".join(asked))))
 
 
-class PostgresSide:
-    """A PostgreSQL database; the caller's connection begins and commits the transaction."""
+class PostgresSide(Side):
+    """A PostgreSQL database."""
 
     def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
         self.tx = PostgresTx(connection)
-        self._connection = connection
-        self._driver: Any = connection.connection.driver_connection
 
     def rows(self, table: Table) -> Iterator[Row]:
-        """Every row in the order of the keys."""
+        """As `Side.rows`, by a cursor of the server."""
         with self._driver.cursor(name=f"all_{table.name}", binary=True) as cursor:
             cursor.execute(_select(table))
             yield from _streamed(table, cursor.fetchmany)
 
     def append(self, table: Table, rows: Iterator[Row]) -> int:
-        """Add rows; how many. Raises `UnfitRowError`."""
+        """As `Side.append`, by COPY."""
         types = [TYPES[column.type.__visit_name__] for column in table.c]
         sql = f"COPY {table.name} ({', '.join(table.c.keys())}) FROM STDIN (FORMAT BINARY)"
         count = self.tx.copy(sql, types, _fitting(table, rows))
         self._driver.execute(f"ANALYZE {table.name}")
         return count
 
-    def weeks(self, table: Table) -> list[int]:
-        """Where the weeks start in which there are rows."""
-        return _weeks(self._connection, table)
-
     def prepare(self, table: Table, weeks: Sequence[int]) -> None:
         """Make the partitions of these weeks."""
         partitions.make_all(self.tx, [Partition(table.name, start_ms) for start_ms in weeks])
-
-    def filled(self) -> list[str]:
-        """The tables to copy that have rows."""
-        return _filled(self._connection)
 
     def alone(self) -> None:
         """Block other writers until the transaction ends. Readers go on."""
