@@ -22,7 +22,7 @@ from tripline.domain.trends import RankedBy, Subject
 from tripline.http import operations
 from tripline.store.database import sqlite
 from tripline.store.fleet import history
-from tripline.store.scores import rankings, reads, standings, trends
+from tripline.store.scores import rankings, reads, standings, sums, trends
 from tripline.store.scores.reads import By, Owner
 
 pytestmark = pytest.mark.sqlite("how SQLite finds rows")
@@ -248,8 +248,8 @@ def test_page_of_a_ranking_is_a_walk_along_the_index_of_the_company(kind, by, in
         "SEARCH score_rank USING PRIMARY KEY (subject=? AND period=? AND day=?)",
     ]
     assert explain_empty(rankings._LACKING) == [f"SEARCH score_rank USING INDEX ix_score_rank_lacking {of_members})"]
-    assert explain_empty(trends._some(32), ("day", 1, *"a" * 32)) == [
-        "SEARCH score_sum USING PRIMARY KEY (subject=? AND period=? AND day=?)"
+    assert explain_empty(sums._of_subjects(32), ("day", 1, 1, *"a" * 32)) == [
+        "SEARCH score_sum USING PRIMARY KEY (subject=? AND period=? AND day>? AND day<?)"
     ]
 
 
