@@ -81,7 +81,7 @@ def test_other_word_is_left_alone(text: str) -> None:
 
 
 def test_partitions_are_never_called_parts() -> None:
-    named = re.compile(r"adapters/kafka/|store/database/(?:early_indexes|partitions)|store/bus/|services/partitions")
+    named = re.compile(r"adapters/kafka/|store/database/(?:migrate|partitions)|store/bus/|services/partitions")
     wrong = set()
     for path in modules():
         if named.search(path.as_posix()):

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from tests.support import databases
 
-from tripline.store.database.postgres_queries import Asker
+from tripline.store.database.postgres import Asker
 
 LANES = 2
 SLOWLY = "SELECT 'late' FROM pg_sleep(0.4)"

@@ -29,8 +29,7 @@ from tripline.domain.pushes import State
 from tripline.services.fleet import search as quick_search
 from tripline.store import tables
 from tripline.store.database import partitions, postgres
-from tripline.store.database.postgres import PostgresStore
-from tripline.store.database.postgres_queries import Asker
+from tripline.store.database.postgres import Asker, PostgresStore
 from tripline.store.database.postgres_statements import PostgresTx, Statements
 from tripline.store.fleet import imports
 from tripline.store.ingest import deliveries

@@ -25,7 +25,7 @@ from tripline.scoring.rules import Rules, Scoring, read
 from tripline.scoring.score import ScoredTrip
 from tripline.services.scores.disputes import DisputeService
 from tripline.store import tables
-from tripline.store.erasure import driver_remains, erasures, vehicle_remains
+from tripline.store.erasure import erasures, remains
 from tripline.store.fleet import people
 from tripline.store.scores import policies, scores, sums
 from tripline.store.scores.policies import Kind
@@ -247,8 +247,8 @@ class Life:
 
 def _erase(tx, gone, limit):
     if gone in VEHICLES:
-        return vehicle_remains.erase_some(tx, VehicleId(gone), limit=limit)
-    return driver_remains.erase_some(tx, UserId(gone), limit=limit)
+        return remains.erase_some_of_vehicle(tx, VehicleId(gone), limit=limit)
+    return remains.erase_some_of_person(tx, UserId(gone), limit=limit)
 
 
 def added_up(tx):

@@ -18,7 +18,7 @@ from tripline.observe import SIGNAL_ERASURE_DUE, logger
 from tripline.ports.signals import Signals
 from tripline.services.fleet import removal
 from tripline.services.poll_loop import PollLoop
-from tripline.store.erasure import driver_remains, erasures, vehicle_remains
+from tripline.store.erasure import erasures, remains
 from tripline.store.erasure.erasures import Kind
 from tripline.store.transactions import Store, WriteTx
 
@@ -37,9 +37,9 @@ LetGo = Callable[[Sequence[str]], Awaitable[None]]
 """Waits until no batch can write rows that refer to these any more (`Intake.let_go_of`)."""
 
 _ERASE_SOME: Final[dict[Kind, Callable[[WriteTx, str, int], int]]] = {
-    Kind.VEHICLE: lambda tx, owner_id, limit: vehicle_remains.erase_some(tx, VehicleId(owner_id), limit=limit),
+    Kind.VEHICLE: lambda tx, owner_id, limit: remains.erase_some_of_vehicle(tx, VehicleId(owner_id), limit=limit),
     Kind.SENSOR: lambda tx, owner_id, limit: removal.erase_some_of_sensor(tx, SensorId(owner_id), limit=limit),
-    Kind.PERSON: lambda tx, owner_id, limit: driver_remains.erase_some(tx, UserId(owner_id), limit=limit),
+    Kind.PERSON: lambda tx, owner_id, limit: remains.erase_some_of_person(tx, UserId(owner_id), limit=limit),
 }
 
 log = logger("eraser")

@@ -7,7 +7,7 @@ from tests.support.scored_fleet import Post, changed, decision, fleet
 
 from tripline.domain.access import Authority
 from tripline.domain.ids import UserId
-from tripline.store.erasure import driver_remains
+from tripline.store.erasure import remains
 from tripline.store.scores import rescore, sums
 from tripline.store.tables import driving_score, gps_event, trip, vehicle_score
 
@@ -293,7 +293,7 @@ def test_deleted_recorded_driver_leaves_the_correction_and_its_undo(run):
         assert (await app.call(own.admin, "DELETE", f"/driver/{own.driver.user_id}")).status_code == 200
         read = await app.get(own.admin, of_driver(own))
         person = UserId(own.driver.user_id)
-        while await app.store.write(lambda tx: driver_remains.erase_some(tx, person, limit=50)):
+        while await app.store.write(lambda tx: remains.erase_some_of_person(tx, person, limit=50)):
             pass
 
         def named(tx):

@@ -30,12 +30,11 @@ from tripline.services.rpc import activation
 from tripline.store import positions, share_links
 from tripline.store.accounts import links, sessions
 from tripline.store.devices import connections, latest_values, watches
-from tripline.store.erasure import driver_remains, erasures, sensor_remains
+from tripline.store.erasure import erasures, remains
 from tripline.store.fleet import candidates, companies, delegations, people, rights, vehicles
 from tripline.store.fleet import history as rows
 from tripline.store.fleet import sensors as sensor_rows
 from tripline.store.ingest import tracks
-from tripline.store.lines import changes as line_changes
 from tripline.store.lines import lines
 from tripline.store.rpc import calls as rpc_calls
 from tripline.store.transactions import ReadTx, WriteTx
@@ -52,7 +51,7 @@ def deleted_person(tx: WriteTx, actor: Actor, user: User, *, ids: TimeIds, now_m
 
 def person(tx: WriteTx, user_id: UserId, *, now_ms: int) -> AbstractSet[SensorId]:
     """Delete an account with its rights, log-ins and links; the sensors that knew the person as their driver."""
-    changed = {*vehicles.release_driver(tx, user_id), *driver_remains.sensors_with_open_trips(tx, user_id)}
+    changed = {*vehicles.release_driver(tx, user_id), *remains.sensors_with_open_trips(tx, user_id)}
     vehicles.release_director(tx, user_id)
     rights.forget_user(tx, user_id)
     sessions.revoke_all(tx, user_id)
@@ -134,7 +133,7 @@ def forget_sensor(tx: WriteTx, sensor_id: SensorId, *, ids: TimeIds, now_ms: int
     latest_values.forget(tx, sensor_id)
     watches.forget(tx, sensor_id)
     lines.forget(tx, sensor_id)
-    line_changes.forget(tx, sensor_id)
+    lines.forget_changes(tx, sensor_id)
     connections.forget(tx, sensor_id)
     positions.forget_of_sensor(tx, sensor_id)
     sensor_rows.remove(tx, sensor_id)
@@ -149,4 +148,4 @@ def erase_some_of_sensor(tx: WriteTx, sensor_id: SensorId, *, limit: int) -> int
     watches.forget(tx, sensor_id)
     connections.forget(tx, sensor_id)
     called = rpc_calls.erase_of_sensor(tx, sensor_id, limit=limit)
-    return called or sensor_remains.erase_some(tx, sensor_id, limit=limit)
+    return called or remains.erase_some_of_sensor(tx, sensor_id, limit=limit)

@@ -79,7 +79,7 @@ class Placer:
             if type(reading) is Microtrip:
                 trip = track.trip
                 sample_ms = reading.first_ms
-                # In order, the open trip is sure to be the one that `trip_choice.of_sample` chooses.
+                # In order, the open trip is sure to be the one that `trips.of_sample` chooses.
                 if (
                     trip is not None
                     and track.sure_ms <= trip.last_ms <= sample_ms <= trip.last_ms + gap_ms

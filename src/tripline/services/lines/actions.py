@@ -33,7 +33,6 @@ from tripline.store.devices import latest_values
 from tripline.store.fleet import companies
 from tripline.store.fleet import sensors as sensor_rows
 from tripline.store.lines import actions as carrier_actions
-from tripline.store.lines import changes as line_changes
 from tripline.store.lines import lines as rows
 from tripline.store.transactions import WriteTx
 
@@ -333,7 +332,7 @@ def _kept(
         nw_status=after.nw_status,
         occurred_ms=occurred_ms,
     )
-    line_changes.add(context.tx, device.id, change)
+    rows.add(context.tx, device.id, change)
     pending: tuple[Notification, ...] = ()
     if after.nw_status is not before:
         pending = notices.network_status(

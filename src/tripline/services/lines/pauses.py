@@ -28,7 +28,6 @@ from tripline.ports.outages import Outage
 from tripline.services.lines import batches
 from tripline.services.push import notices
 from tripline.store.fleet import sensors as sensor_rows
-from tripline.store.lines import changes as line_changes
 from tripline.store.lines import lines as rows
 from tripline.store.transactions import ReadTx, Store, WriteTx
 
@@ -115,7 +114,7 @@ def settle(tx: WriteTx, *, actor: Actor, call: Call, ids: TimeIds, now_ms: int) 
         after = replace(sensor.line, nw_status=lines.moved(sensor.line.nw_status, LineEvent.UNPAUSE))
         rows.put(tx, after, now_ms=now_ms)
         rows.claim(tx, sensor.id, None)
-        line_changes.add(tx, sensor.id, _change(after.nw_status, ids, now_ms))
+        rows.add(tx, sensor.id, _change(after.nw_status, ids, now_ms))
         subject = notices.Subject(sensor.id, sensor.company_id, sensor.vehicle_id)
         notices.network_status(tx, subject=subject, status=after.nw_status, at_ms=now_ms, ids=ids, now_ms=now_ms)
         return replace(sensor, line=after)
@@ -130,7 +129,7 @@ def refuse(tx: WriteTx, *, call: Call, refused: lines.CarrierRefused, ids: TimeI
     if _holds(tx, call):
         words = str(refused.values.get("said", ""))
         change = replace(_change(NwStatus.USE_SUSPENDED, ids, now_ms), refused=words)
-        line_changes.add(tx, call.sensor_id, change)
+        rows.add(tx, call.sensor_id, change)
     release(tx, call=call, known=True)
 
 

@@ -12,7 +12,7 @@ from tripline.domain.ids import RowNo, SensorId
 from tripline.domain.lines import Change
 from tripline.domain.sensors import Sensor
 from tripline.services.fleet import sensors
-from tripline.store.lines import changes, lines
+from tripline.store.lines import lines
 from tripline.store.transactions import ReadTx
 
 
@@ -31,6 +31,6 @@ def read(tx: ReadTx, *, actor: Actor, sensor_id: SensorId, before: RowNo | None,
     claim = lines.claim_of(tx, sensor_id)
     return Known(
         sensor=sensor,
-        changes=changes.of_sensor(tx, sensor_id, before=before, limit=limit),
+        changes=lines.of_sensor(tx, sensor_id, before=before, limit=limit),
         busy=claim is not None and claim.holds(now_ms),
     )

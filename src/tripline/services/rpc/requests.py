@@ -19,7 +19,6 @@ from tripline.store.fleet import sensors
 from tripline.store.lists import Span
 from tripline.store.rpc import activations as rpc_activations
 from tripline.store.rpc import calls as rpc_calls
-from tripline.store.rpc import records as rpc_records
 from tripline.store.rpc.calls import Standing
 from tripline.store.transactions import ReadTx, WriteTx
 from tripline.wire.rpc import CallRequest
@@ -129,12 +128,12 @@ def admit_to_read(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> None:
 def read(tx: ReadTx, *, actor: Actor, sensor_id: SensorId, request_id: RequestId) -> StoredCall:
     """Return a call, after `admit`. Raises `NotFound`, or `Forbidden` for one made outside the actor's reach."""
     scope = access.scope_of(actor, Action.RPC_READ)
-    return access.admitted(rpc_records.find(tx, scope, sensor_id, request_id), access.Thing.CALL)
+    return access.admitted(rpc_calls.find_stored(tx, scope, sensor_id, request_id), access.Thing.CALL)
 
 
 def latest(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> StoredCall:
     """Return the newest call within the actor's reach, after `admit`. Raises `NotFound` if there is none."""
-    found = rpc_records.latest(tx, access.scope_of(actor, Action.RPC_READ), sensor_id)
+    found = rpc_calls.latest_stored(tx, access.scope_of(actor, Action.RPC_READ), sensor_id)
     if found is None:
         raise NotFound("call")
     return found
@@ -142,4 +141,4 @@ def latest(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> StoredCall:
 
 def of_sensor(tx: ReadTx, *, actor: Actor, sensor_id: SensorId, span: Span) -> Sequence[StoredCall]:
     """Calls made within the actor's reach, after `admit`. Raises `UnknownOffset`."""
-    return rpc_records.of_sensor(tx, access.scope_of(actor, Action.RPC_READ), sensor_id, span)
+    return rpc_calls.stored_of_sensor(tx, access.scope_of(actor, Action.RPC_READ), sensor_id, span)

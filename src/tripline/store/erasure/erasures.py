@@ -5,7 +5,7 @@ the vehicle on this list, which hides the rows at once: every statement that doe
 uses `kept`. The list likewise hides a deleted sensor or person named in trips, events and scores, and a deleted
 sensor's trips without a vehicle.
 
-Not here: erasing the rows (`vehicle_remains.py`, `sensor_remains.py`, `driver_remains.py`), the caller
+Not here: erasing the rows (`remains.py`, `remains.py`, `remains.py`), the caller
 (`services/eraser.py`).
 """
 

@@ -1,7 +1,7 @@
 """Records of people: administrators, directors, drivers; and the account that joins the company it registers.
 
 Not here: log-in, tokens and new accounts (`store/accounts/accounts.py`), driving data
-(`store/erasure/driver_remains.py`, `store/trips/trips.py`), rights on vehicles (`rights.py`).
+(`store/erasure/remains.py`, `store/trips/trips.py`), rights on vehicles (`rights.py`).
 """
 
 from collections.abc import Sequence

@@ -4,7 +4,7 @@ A record contains the device's access token only inside a second scope, `tokens`
 leaves the store.
 
 Not here: counting them (`store/listing/sensors.py`), the remains of deleted ones
-(`store/erasure/sensor_remains.py`), carrier lines (`store/lines/lines.py`).
+(`store/erasure/remains.py`), carrier lines (`store/lines/lines.py`).
 """
 
 from collections.abc import Sequence

@@ -1,19 +1,21 @@
-"""Rows of carrier lines, one per device that has or had a line, and the claim of a running carrier call.
+"""Rows of carrier lines, one per device that has or had a line, the claim of a running carrier call,
+and the changes of a line, newest first.
 
 Lines are read with their devices, under a scope (`store/fleet/sensors.py`); callers of these functions check access
 first. A carrier's actions on devices happened outside, to a device that its account has access to; so their statements
 name the row alone. Not here: changes of lines (`services/lines/`), completed actions (`actions.py`).
 """
 
+from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import bindparam, delete, insert, select, update
+from sqlalchemy import bindparam, delete, func, insert, select, update
 
-from tripline.domain.ids import CompanyId, SensorId
-from tripline.domain.lines import Claim, Line
+from tripline.domain.ids import CompanyId, RowNo, SensorId
+from tripline.domain.lines import Change, Claim, Line, NwStatus
 from tripline.domain.sensors import Sensor, Status
 from tripline.store import reach
-from tripline.store.tables import carrier_line, company, sensor
+from tripline.store.tables import carrier_line, company, line_change, sensor
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 _UNCLAIMED: Final[dict[str, Any]] = {"claimed_by": None, "claimed_until_ms": None}
@@ -88,3 +90,40 @@ def clear(tx: WriteTx, sensor_id: SensorId) -> None:
     """
     tx.run(update(sensor).where(sensor.c.id == sensor_id).values(_EMPTY))
     reach.refresh(tx, sensor_ids=[sensor_id])
+
+
+_ROW: Final = line_change.c
+_FIELDS: Final = list(Change.__struct_fields__)
+_PAGE: Final = Hot(
+    select(*(_ROW[name] for name in _FIELDS))
+    .where(_ROW.sensor_id == bindparam("of_sensor"), _ROW.no < bindparam("before"))
+    .order_by(_ROW.no.desc())
+    .limit(bindparam("most")),
+    *("of_sensor", "before", "most"),
+)
+_NEWEST: Final = Hot(
+    select(func.coalesce(func.max(_ROW.no), 0)).where(_ROW.sensor_id == bindparam("of_sensor")), "of_sensor"
+)
+_LAST: Final = 2**63 - 1
+
+
+def add(tx: WriteTx, sensor_id: SensorId, change: Change) -> None:
+    """Store a change of the device's line after all existing ones: its number gives its place by our clock.
+
+    Another program on this database may have used the same number for this line, or numbers ahead of our clock.
+    """
+    no = max(change.no, tx.hot(_NEWEST, sensor_id)[0][0] + 1)
+    row = {name: getattr(change, name) for name in _FIELDS}
+    tx.run(insert(line_change), {"sensor_id": sensor_id, **row, "no": no, "nw_status": change.nw_status.value})
+
+
+def of_sensor(tx: ReadTx, sensor_id: SensorId, *, before: RowNo | None, limit: int) -> Sequence[Change]:
+    """Return the changes of the device's line before this number, newest first."""
+    rows = tx.hot(_PAGE, sensor_id, _LAST if before is None else before, limit)
+    found = (dict(zip(_FIELDS, row, strict=True)) for row in rows)
+    return [Change(**{**values, "nw_status": NwStatus(values["nw_status"])}) for values in found]
+
+
+def forget_changes(tx: WriteTx, sensor_id: SensorId) -> None:
+    """Delete the line changes of a deleted device."""
+    tx.run(delete(line_change).where(_ROW.sensor_id == sensor_id))

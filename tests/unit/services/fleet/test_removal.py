@@ -32,7 +32,7 @@ from tripline.services.fleet import removal
 from tripline.services.scores import results as scores_results
 from tripline.services.scores.judgement import judged
 from tripline.store import tables
-from tripline.store.erasure import driver_remains, erasures
+from tripline.store.erasure import erasures, remains
 from tripline.store.scores import policies
 from tripline.store.scores import scores as score_rows
 from tripline.store.scores.scores import Found
@@ -242,7 +242,7 @@ def test_score_judged_before_its_driver_was_deleted_is_judged_again_without(tmp_
         )
         policy = await rig.write(lambda tx: policies.keep(tx, Rules(), now_ms=rig.now_ms))
         results = judged(work, {None: policy})
-        await rig.write(lambda tx: driver_remains.erase_some(tx, UserId(scoring_rows.DRIVER), limit=50))
+        await rig.write(lambda tx: remains.erase_some_of_person(tx, UserId(scoring_rows.DRIVER), limit=50))
         kept = await rig.write(
             lambda tx: scores_results.keep(tx, results, ids=rig.ids, now_ms=rig.now_ms, zone=scoring_rows.ZONE)
         )

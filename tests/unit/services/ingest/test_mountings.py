@@ -21,7 +21,7 @@ from tests.support.ingest_rig import (
 from tripline.domain.history import Event
 from tripline.domain.ids import VehicleId
 from tripline.store import tables
-from tripline.store.erasure import erasures, vehicle_remains
+from tripline.store.erasure import erasures, remains
 
 M = NOW + 60 * MINUTE
 """When the sensor was mounted on the other vehicle."""
@@ -158,7 +158,7 @@ def test_resends_of_a_deleted_vehicle_are_recognised_for_ten_days(rig: Rig, how:
     rig.remount(rig.now_ms)
     rig.run(rig.store.write(lambda tx: erasures.begin(tx, VEHICLE, now_ms=rig.now_ms)))
     if how == "erased":
-        while rig.run(rig.store.write(lambda tx: vehicle_remains.erase_some(tx, VehicleId(VEHICLE), limit=2))):
+        while rig.run(rig.store.write(lambda tx: remains.erase_some_of_vehicle(tx, VehicleId(VEHICLE), limit=2))):
             pass
         assert rig.rows(tables.microtrip) == []
     rig.restart()

@@ -15,7 +15,7 @@ from tripline.scoring.rules import EventType, Rules, Scoring
 from tripline.services.scores import explanation, reads, rescore
 from tripline.services.scores.disputes import DisputeService
 from tripline.store import tables
-from tripline.store.erasure import driver_remains, erasures, vehicle_remains
+from tripline.store.erasure import erasures, remains
 from tripline.store.scores import disputes, policies
 from tripline.store.scores.policies import Kind
 from tripline.store.scores.rescore import Choice
@@ -335,11 +335,11 @@ def test_each_move_is_pushed_to_a_company_that_wants_it(tmp_path, wanted):
 def test_disputes_go_with_what_they_are_about(tmp_path):
     async def play(court):
         opened = await court.open()
-        while await court.rig.write(lambda tx: driver_remains.erase_some(tx, UserId(DRIVER), limit=10)):
+        while await court.rig.write(lambda tx: remains.erase_some_of_person(tx, UserId(DRIVER), limit=10)):
             pass
         (nameless,) = await court.kept()
         await court.rig.write(lambda tx: erasures.begin(tx, VehicleId(VEHICLE), now_ms=NOW_MS))
-        while await court.rig.write(lambda tx: vehicle_remains.erase_some(tx, VehicleId(VEHICLE), limit=100)):
+        while await court.rig.write(lambda tx: remains.erase_some_of_vehicle(tx, VehicleId(VEHICLE), limit=100)):
             pass
         return opened.opened_by, nameless.opened_by, await court.rig.rows(tables.dispute, "id")
 

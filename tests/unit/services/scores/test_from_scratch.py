@@ -22,7 +22,7 @@ from tripline.services.scores.disputes import DisputeService
 from tripline.services.scores.rescorer import Rescorer
 from tripline.services.scores.scorer import Scorer
 from tripline.store import tables
-from tripline.store.erasure import vehicle_remains
+from tripline.store.erasure import remains
 from tripline.store.scores import policies, sums
 from tripline.store.scores.policies import Kind
 
@@ -156,7 +156,7 @@ def deleted_trip(yard):
         )
     )
     yard.told(given)
-    while yard.write(lambda tx: vehicle_remains.erase_some(tx, VehicleId(VEHICLE), limit=7)):
+    while yard.write(lambda tx: remains.erase_some_of_vehicle(tx, VehicleId(VEHICLE), limit=7)):
         pass
 
 

@@ -21,7 +21,7 @@ from tripline.services.scores import rescorer as module
 from tripline.services.scores import rescorings, scorer
 from tripline.services.scores.rescorer import Rescorer
 from tripline.store import tables
-from tripline.store.erasure import driver_remains
+from tripline.store.erasure import remains
 from tripline.store.fleet import companies
 from tripline.store.lists import Span
 from tripline.store.scores import policies
@@ -454,7 +454,7 @@ def test_so_many_are_kept_and_they_go_with_the_company(tmp_path):
         kept = await rig.store.read(
             lambda tx: rescorings.of_company(tx, company_id=CompanyId(COMPANY), span=Span(limit=1_000))
         )
-        nameless = await rig.write(lambda tx: driver_remains.erase_some(tx, UserId(DRIVER), limit=1_000))
+        nameless = await rig.write(lambda tx: remains.erase_some_of_person(tx, UserId(DRIVER), limit=1_000))
         await rig.write(lambda tx: companies.remove(tx, CompanyId(COMPANY)))
         return len(kept), kept[0].id == one.id, nameless > 0, await rig.rows(tables.rescoring, "id")
 

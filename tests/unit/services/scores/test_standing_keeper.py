@@ -15,7 +15,7 @@ from tripline.domain.trends import Period, Subject, Sums
 from tripline.services.scores import standing_keeper
 from tripline.services.scores.standing_keeper import EVERY_MS, LEASE_MS
 from tripline.store import tables
-from tripline.store.erasure import driver_remains
+from tripline.store.erasure import remains
 from tripline.store.fleet import companies
 from tripline.store.scores import standings
 
@@ -168,7 +168,7 @@ def test_deleted_driver_leaves_the_group_with_the_erased_sums(fleet, left):
 
         def remove(tx):
             tx.run(delete(tables.account).where(tables.account.c.id == ids[0]))
-            while driver_remains.erase_some(tx, UserId(ids[0]), limit=9):
+            while remains.erase_some_of_person(tx, UserId(ids[0]), limit=9):
                 pass
 
         await fleet.rig.write(remove)

@@ -7,7 +7,7 @@ from tests.support.listing import SCANNED
 
 from tripline.domain.access import Authority, Reach, Scope
 from tripline.domain.ids import CompanyId, UserId
-from tripline.store.erasure import driver_remains
+from tripline.store.erasure import remains
 from tripline.store.fleet import companies, people
 from tripline.store.lists import Window
 from tripline.store.tables import account, company, gps_event, trip
@@ -78,7 +78,7 @@ def test_driver_is_taken_out_of_the_rows_a_bounded_number_at_a_time():
         tx.run(insert(gps_event), [{**common, **event, "info": "", "no": n, "id": f"event {n}"} for n in range(3)])
         tx.run(insert(gps_event), {**common, **event, "info": "", "no": 9, "id": "event 9", "user_id": "stays"})
 
-        touched = [driver_remains.erase_some(tx, UserId("gone"), limit=2) for _ in range(6)]
+        touched = [remains.erase_some_of_person(tx, UserId("gone"), limit=2) for _ in range(6)]
 
         left = [row.user_id for row in tx.all(gps_event.select().order_by(gps_event.c.no))]
         assert touched == [2, 2, 1, 2, 1, 0]
