@@ -18,7 +18,7 @@ from tripline.http.context import Call, context_of, fleet_of
 from tripline.http.operations import Value, operation
 from tripline.services import notifications
 from tripline.services.barrier import GATEWAYS
-from tripline.services.fleet import companies, latest_values, removal
+from tripline.services.fleet import companies, removal
 from tripline.services.fleet import sensors as service
 from tripline.store.transactions import ReadTx, WriteTx
 from tripline.wire.rest import bodies as rest_bodies
@@ -164,7 +164,7 @@ async def read_latest(request: Call) -> ASGIApp:
     context = context_of(request)
     actor = await permission.permitted(request)
     sensor_id = parameters.sensor_id(request)
-    latest = await context.store.read_short(lambda tx: latest_values.read(tx, actor=actor, sensor_id=sensor_id))
+    latest = await context.store.read_short(lambda tx: service.latest(tx, actor=actor, sensor_id=sensor_id))
     heard_ms = fleet_of(request).heard_of(sensor_id)
     record = rest_latest_values.latest_record(
         sensor_id,

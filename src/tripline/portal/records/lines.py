@@ -21,8 +21,8 @@ from tripline.portal.frame.visitors import Visitor, visitor_of
 from tripline.ports.outages import Outage
 from tripline.services import notifications
 from tripline.services.fleet import sensors
-from tripline.services.lines import service
-from tripline.services.lines.service import Known
+from tripline.services.lines import pauses
+from tripline.services.lines.pauses import Known
 from tripline.store.transactions import ReadTx
 
 CHANGES: Final = 50
@@ -67,7 +67,7 @@ async def _line(
     before = windows.text(request, "before")
 
     def work(tx: ReadTx) -> Known:
-        return service.read(
+        return pauses.read(
             tx,
             actor=visitor.actor,
             sensor_id=parameters.sensor_id(request),

@@ -26,10 +26,10 @@ from tripline.portal.records import histories
 from tripline.portal.records.histories import Lines
 from tripline.services import notifications
 from tripline.services.barrier import GATEWAYS
-from tripline.services.fleet import goes_with, latest_values, overviews, removal
+from tripline.services.fleet import goes_with, overviews, removal
 from tripline.services.fleet import sensors as service
-from tripline.services.fleet.latest_values import Latest
 from tripline.services.fleet.overviews import SensorOverview
+from tripline.services.fleet.sensors import Latest
 from tripline.services.notifications import Notification
 from tripline.store.transactions import ReadTx, WriteTx
 from tripline.wire.csv_registrations import SENSORS as SHEET
@@ -220,7 +220,7 @@ async def _renewed(request: Call) -> Response[bytes]:
     """The current connection state, for a page that refreshes it."""
     sensor_id = parameters.sensor_id(request)
     visitor, latest = await visitor_and(
-        request, lambda tx, visitor: latest_values.read(tx, actor=visitor.actor, sensor_id=sensor_id)
+        request, lambda tx, visitor: service.latest(tx, actor=visitor.actor, sensor_id=sensor_id)
     )
     connection = _connection(request, visitor, sensor_id, latest)
     if views.is_shown(request, connection.state):

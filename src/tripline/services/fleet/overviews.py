@@ -22,9 +22,9 @@ from tripline.domain.rpc import StoredCall
 from tripline.domain.sensors import Sensor
 from tripline.domain.stored_trips import StoredTrip
 from tripline.domain.vehicles import Vehicle
-from tripline.services.fleet import companies, delegations, latest_values, sensors, trip_lists, vehicles
+from tripline.services.fleet import companies, delegations, sensors, trip_lists, vehicles
 from tripline.services.fleet import lists as fleet_lists
-from tripline.services.fleet.latest_values import Latest
+from tripline.services.fleet.sensors import Latest
 from tripline.services.rpc import requests
 from tripline.services.scores import reads as scores
 from tripline.services.scores.reads import Outcome
@@ -208,7 +208,7 @@ def sensor(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> SensorOverview:
         sensor=msgspec.structs.replace(found, credentials_id=None),
         company=_owner(tx, actor, found.company_id),
         has_token=found.credentials_id is not None,
-        latest=latest_values.read(tx, actor=actor, sensor_id=sensor_id),
+        latest=sensors.latest(tx, actor=actor, sensor_id=sensor_id),
         activation_on=None if awaited is None else awaited[1],
         calls=calls,
         may=may,

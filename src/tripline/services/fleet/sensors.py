@@ -1,12 +1,14 @@
 """Registering, reading, modifying, mounting and unmounting sensors.
 
-Not here: deleting them (`removal.py`), their latest values (`latest_values.py`).
+Their latest values: spec/rest 8.4, spec/device-messages 6.18. Not here: deleting them (`removal.py`), which devices are
+connected to this process (`gateway/roster.py`).
 """
 
 from collections.abc import Mapping, Sequence
 from enum import Enum, auto
 from typing import Any, Final
 
+import msgspec
 from msgspec.structs import replace
 
 from tripline.domain import access, sensors
@@ -14,21 +16,24 @@ from tripline.domain import history as entries
 from tripline.domain.access import Action, Actor, Scope
 from tripline.domain.companies import Company
 from tripline.domain.history import Event
-from tripline.domain.ids import CompanyId, SensorId, TimeIds, VehicleId
+from tripline.domain.ids import CompanyId, SensorId, TimeIds, VehicleId, ms_of_no
 from tripline.domain.refusals import NotFound
 from tripline.domain.sensors import Registration, Sensor
+from tripline.domain.stored_trips import StoredMicrotrip
 from tripline.domain.vehicles import Vehicle
 from tripline.services import notifications
 from tripline.services.fleet import companies, history
 from tripline.services.notifications import Notification
 from tripline.services.rpc import activation
 from tripline.store import lists
-from tripline.store.devices import latest_values
+from tripline.store.devices import connections, latest_values
+from tripline.store.devices.latest_values import LatestValue
 from tripline.store.fleet import sensors as rows
 from tripline.store.fleet import vehicles as vehicle_rows
 from tripline.store.listing import sensors as listing
 from tripline.store.rpc import activations as rpc_activations
 from tripline.store.transactions import ReadTx, WriteTx
+from tripline.store.trips import microtrips
 
 
 class Mounting(Enum):
@@ -216,3 +221,44 @@ def both(tx: ReadTx, scope: Scope, sensor_id: SensorId, vehicle_id: VehicleId) -
     if found_sensor is not None and found_vehicle is None:
         access.admit(None, access.Thing.VEHICLE)
     return access.admitted(found_sensor, access.Thing.SENSOR), access.admitted(found_vehicle, access.Thing.VEHICLE)
+
+
+class Latest(msgspec.Struct, frozen=True):
+    """The stored state of a sensor."""
+
+    heard_ms: int | None
+    """When its newest session was last heard of, or the receipt of its newest trip, microtrip, event or report; None:
+    never."""
+    lost_ms: int | None
+    """When its last session ended; None: none has."""
+    lost_reason: str | None
+    """Why it ended."""
+    held_by: str | None
+    """The node that its device is connected with, where there are several processes; None: it is not connected."""
+    microtrip: StoredMicrotrip | None
+    """Its newest microtrip, when that was driven within the actor's reach."""
+    values: list[LatestValue]
+
+
+def latest(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> Latest:
+    """The sensor's latest values. Raises `NotFound` or `Forbidden`.
+
+    A sensor goes from vehicle to vehicle: who sees it on this one need not see where it was before.
+    """
+    access.admit(rows.inside(tx, access.scope_of(actor, Action.SENSOR_READ), sensor_id), access.Thing.SENSOR)
+    values = latest_values.of_sensor(tx, sensor_id)
+    heard = [ms_of_no(no) for no in latest_values.newest_rows(tx, sensor_id)]
+    # An event's value has the device's time; its row has the time of receipt.
+    heard += [value.updated_ms for value in values if not value.name.isdecimal()]
+    connection = connections.of_sensor(tx, sensor_id)
+    if connection is not None:
+        heard.append(connection.seen_ms)
+    driven = access.scope_of(actor, Action.DRIVING_READ)
+    return Latest(
+        heard_ms=max(heard, default=None),
+        lost_ms=None if connection is None else connection.lost_ms,
+        lost_reason=None if connection is None else connection.reason,
+        held_by=connection.node_id if connection is not None and connection.connected else None,
+        microtrip=microtrips.latest_of_sensor(tx, driven, sensor_id),
+        values=values,
+    )

@@ -1,4 +1,5 @@
-"""Lift the pause of a line: claim the line, call the carrier outside any transaction, store the result.
+"""The line changes of a device; lifting a pause: claim the line, call the carrier outside any transaction, store the
+result.
 
     unclaimed --begin--> claimed --done--> 01 --refused--> unclaimed, still 02
                                  --unknown--> may be retried, with the same request id
@@ -6,10 +7,12 @@
 The claim blocks other changes of the line during the call to the carrier. If this program dies, the claim expires and
 the next attempt repeats the call with the same request id, which the carrier processes once.
 
-Follows spec/rest 11 and spec/gaps G14, G15. Not here: the call to the carrier (`ports.carriers.CarrierLines`).
+Follows spec/rest 11 and spec/gaps G14, G15. Not here: the call to the carrier (`ports.carriers.CarrierLines`), its
+actions (`batches.py`), the list of lines (`services/fleet/lists.py`).
 """
 
 import asyncio
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -18,13 +21,14 @@ from msgspec.structs import replace
 from tripline import metrics, observe
 from tripline.domain import access, lines
 from tripline.domain.access import Action, Actor
-from tripline.domain.ids import SensorId, TimeIds
+from tripline.domain.ids import RowNo, SensorId, TimeIds
 from tripline.domain.lines import Change, Claim, LineEvent, NwStatus
 from tripline.domain.refusals import NotFound
 from tripline.domain.sensors import Sensor
 from tripline.ports.carriers import CarrierLines, CarrierRefusedError
 from tripline.ports.clocks import Clock
 from tripline.ports.outages import Outage
+from tripline.services.fleet import sensors
 from tripline.services.lines import batches
 from tripline.services.push import notices
 from tripline.store.fleet import sensors as sensor_rows
@@ -155,3 +159,23 @@ def _of_call(tx: ReadTx, actor: Actor, call: Call) -> Sensor:
 
 def _status(sensor: Sensor) -> NwStatus:
     return NwStatus.NOT_OPENED if sensor.line is None else sensor.line.nw_status
+
+
+class Known(msgspec.Struct, frozen=True, kw_only=True):
+    """A device, its line changes, and if a call to the carrier about it is running."""
+
+    sensor: Sensor
+    changes: Sequence[Change]
+    """The newest first."""
+    busy: bool
+
+
+def read(tx: ReadTx, *, actor: Actor, sensor_id: SensorId, before: RowNo | None, limit: int, now_ms: int) -> Known:
+    """Return the device with its line changes before this number. Raises `NotFound` or `Forbidden`."""
+    sensor = sensors.read(tx, actor=actor, sensor_id=sensor_id)
+    claim = rows.claim_of(tx, sensor_id)
+    return Known(
+        sensor=sensor,
+        changes=rows.of_sensor(tx, sensor_id, before=before, limit=limit),
+        busy=claim is not None and claim.holds(now_ms),
+    )

@@ -8,7 +8,7 @@ from tripline.domain.ids import SensorId
 from tripline.domain.refusals import Forbidden
 from tripline.ports.carriers import CarrierRefusedError
 from tripline.services.fleet import lists
-from tripline.services.lines import service
+from tripline.services.lines import pauses
 from tripline.store.listing.lines import Filters
 from tripline.store.listing.pages import PageRequest
 from tripline.store.tables import line_change
@@ -16,7 +16,7 @@ from tripline.store.tables import line_change
 
 def history(app, login, sensor_id, *, limit=10, before=None):
     return app.store.read(
-        lambda tx: service.read(
+        lambda tx: pauses.read(
             tx, actor=login.actor, sensor_id=SensorId(sensor_id), before=before, limit=limit, now_ms=app.now_ms
         )
     )
