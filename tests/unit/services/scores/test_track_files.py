@@ -18,8 +18,9 @@ TRACK = Track(
     lat=[37.5, 37.6, 37.7],
     lon=[127.0, 127.1, 127.2],
     speed_kmh=[36.0, None, 72.0],
+    no_fix=[],
 )
-EMPTY = Track(samples=0, time_ms=[], lat=[], lon=[], speed_kmh=[])
+EMPTY = Track(samples=0, time_ms=[], lat=[], lon=[], speed_kmh=[], no_fix=[])
 
 
 def file(form, track=TRACK):
