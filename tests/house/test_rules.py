@@ -1,7 +1,7 @@
 """The house rules that can be run: layers, docstrings, and what the repository must not say."""
 
 import ast
-import importlib
+import importlib.util
 import re
 import subprocess
 import sys
@@ -55,6 +55,14 @@ def test_layers_import_downwards_only():
     ended = subprocess.run([linter, "--no-cache"], cwd=reference.ROOT, capture_output=True, text=True)
 
     assert ended.returncode == 0, ended.stdout
+
+
+def test_modules_that_load_later_exist():
+    """Type checkers see another import, so nothing else notices a name that moved."""
+    named = {name for _, text in modules() for name in re.findall(r'\bLater\("([\w.]+)"', text)}
+
+    assert len(named) > 50
+    assert [name for name in sorted(named) if importlib.util.find_spec(name) is None] == []
 
 
 def test_modules_open_with_a_docstring():

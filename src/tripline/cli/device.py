@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 else:
     uvloop = Later("uvloop")
     device_check = Later("tripline.maintenance.device_check")
-    reports = Later("tripline.services.device_check.reports")
+    reports = Later("tripline.services.device_check")
 
 _NOTHING: Final = (
     "nothing came. Is the device sent to this server's device port, does it trust the certificate of DATA/tls/ca.crt,"
