@@ -13,7 +13,7 @@ from tripline.domain.access import Gate
 from tripline.domain.refusals import Refusal
 from tripline.http import languages, peers
 from tripline.http.context import Call, accounts_of, context_of
-from tripline.portal.frame import forms, views
+from tripline.portal.frame import forms, record_forms, views
 from tripline.portal.frame.forms import Form
 from tripline.portal.frame.page import page
 from tripline.services.accounts import applications as service
@@ -22,16 +22,11 @@ from tripline.services.accounts.limits import TooManyForms
 PATH: Final = "/apply"
 SENT: Final = "/apply/sent"
 _FIELDS: Final = {
-    "serviceName": "service_name",
-    "companyName": "company_name",
-    "contactName": "contact_name",
-    "department": "department",
-    "mobile": "mobile",
-    "email": "email",
-    "introduction": "introduction",
-    "providerManagerName": "provider_manager_name",
-    "providerManagerEmail": "provider_manager_email",
-    "notifyHost": "notify_host",
+    name: record_forms.python_name(name)
+    for name in (
+        *("serviceName", "companyName", "contactName", "department", "mobile", "email", "introduction"),
+        *("providerManagerName", "providerManagerEmail", "notifyHost"),
+    )
 }
 """The form's field names, as in REST, and their names in the domain."""
 _LABELS: Final = {name: f"portal.apply.{known}" for name, known in _FIELDS.items()}

@@ -3,6 +3,7 @@
 Not here: reading a form (`forms.py`), the digest (`digests.py`), the fields of a noun (its module).
 """
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar, cast
 
@@ -52,6 +53,11 @@ def typed(form: Form, fields: Mapping[str, Any]) -> dict[str, str]:
 def refilled(form: Form, fields: Mapping[str, Any]) -> FormValues:
     """The form as submitted, to be shown again."""
     return FormValues(texts=typed(form, fields), digest=form.text("digest"))
+
+
+def python_name(name: str) -> str:
+    """The domain's name of a field: `pic_name` of `picName`."""
+    return re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name)
 
 
 def columns(sheet: Sheet) -> dict[str, Any]:

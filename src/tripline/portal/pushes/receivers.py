@@ -17,8 +17,7 @@ from tripline.domain.device_messages import EVENT_NUMBERS, TRIP_NUMBERS
 from tripline.domain.refusals import BadParameter, Refusal
 from tripline.http import changes
 from tripline.http.context import Call, context_of
-from tripline.portal.frame import digests, forms, record_forms, views, words
-from tripline.portal.frame.digests import Clash
+from tripline.portal.frame import forms, record_forms, views, words
 from tripline.portal.frame.forms import Form
 from tripline.portal.frame.page import page
 from tripline.portal.frame.record_forms import FormValues
@@ -26,7 +25,7 @@ from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_of
 from tripline.portal.pushes.pushes import KNOWN, OTHERS, own_of
 from tripline.services import notifications
 from tripline.services.fleet import companies as company_service
-from tripline.store.transactions import WriteTx
+from tripline.store.transactions import ReadTx, WriteTx
 
 _WANTED: Final = "notifyMsgType"
 _BETWEEN: Final = ","
@@ -55,25 +54,27 @@ async def addresses_form(request: Call) -> Response[bytes]:
 @page("POST", "/pushes/addresses", access=Action.PUSH_MANAGE)
 async def change(request: Call) -> Response[bytes]:
     """Store the addresses and the wanted messages; messages waiting for a changed address are sent at once."""
-    form = await forms.read(request)
-    visitor = await visitor_of(request)
-    context = context_of(request)
-    own, said = own_of(visitor.actor), _said(form)
+    form, visitor = await forms.read(request), await visitor_of(request)
+    context, own, said = context_of(request), own_of(visitor.actor), _said(form)
 
-    def work(tx: WriteTx) -> tuple[Company, Clash | None]:
-        company = company_service.find(tx, actor=visitor.actor, action=Action.COMPANY_MODIFY, company_id=own)
-        found = digests.clash(form.text("digest"), now=_texts(company), typed=said)
-        if found is None:
-            named = _named(said, company)
-            company_service.change(tx, **changes.by(request, visitor.actor), company_id=own, named=named)
-        return company, found
+    def find(tx: ReadTx) -> Company:
+        return company_service.find(tx, actor=visitor.actor, action=Action.COMPANY_MODIFY, company_id=own)
 
-    try:
-        company, found = await context.store.write(work)
-    except Refusal as refusal:
-        return _form(request, visitor, FormValues(texts=said, digest=form.text("digest")), error=forms.of_form(refusal))
-    if found is not None:
-        return _form(request, visitor, _told(visitor, found, company), error=record_forms.ChangedMeanwhile())
+    def apply(tx: WriteTx, now: Company) -> Company:
+        return company_service.change(tx, **changes.by(request, visitor.actor), company_id=own, named=_named(said, now))
+
+    after = await record_forms.saved(
+        request,
+        visitor,
+        said,
+        await context.store.read_short(find),
+        find=find,
+        texts=_texts,
+        apply=apply,
+        show=lambda _, shown, error: _form(request, visitor, shown, error=error),
+    )
+    if isinstance(after, Response):
+        return after
     notifications.send(context.signals, notifications.company_changed(own))
     return views.moved(request, "/pushes", notice="portal.pushes.saved")
 
@@ -135,19 +136,6 @@ def _port(name: str, text: str) -> int | None:
     if text and not (text.isascii() and text.isdecimal() and len(text) <= 5):
         raise BadParameter("number", field=name)
     return int(text) if text else None
-
-
-def _told(visitor: Visitor, found: Clash, company: Company) -> FormValues:
-    """The form again, with the values that another user saved meanwhile."""
-
-    def read(name: str, text: str) -> str:
-        return words.messages(visitor, pushes.selected(text)) if name == _WANTED else text
-
-    changes = tuple(
-        (visitor.say(_LABELS[each.name]), read(each.name, each.now), read(each.name, each.typed))
-        for each in found.changed
-    )
-    return FormValues(texts=found.texts, digest=digests.of(_texts(company)), changes=changes)
 
 
 def _numbers(found: Iterable[str]) -> str:

@@ -43,19 +43,6 @@ LABELS: Final = words.labels((*NEW_FIELDS, PASSWORD))
 LIST: Final = navigation.COMPANIES
 OWN: Final = navigation.OWN_COMPANY
 NEW: Final = navigation.REGISTRATION
-_PYTHON: Final = {
-    "name": "name",
-    "region": "region",
-    "description": "description",
-    "picName": "pic_name",
-    "picPhone": "pic_phone",
-    "picEmail": "pic_email",
-    "picDivision": "pic_division",
-    "providerManagerName": "provider_manager_name",
-    "providerManagerEmail": "provider_manager_email",
-    "cooperationTask": "cooperation_task",
-    "serviceType": "service_type",
-}
 _HOLDS: Final = ("vehicles", "sensors", "directors", "drivers")
 """Lists with a filter by company."""
 _REFUSES: Final = (
@@ -191,12 +178,12 @@ def kind_of_new(visitor: Visitor) -> str:
 
 def texts(company: Company) -> dict[str, str]:
     """The form's initial values."""
-    return {name: words.text(getattr(company, _PYTHON[name])) for name in FIELDS}
+    return {name: words.text(getattr(company, record_forms.python_name(name))) for name in FIELDS}
 
 
 def _said(typed: Mapping[str, str]) -> dict[str, Any]:
     """The submitted values by Python name; an empty text becomes None."""
-    return {_PYTHON[name]: text or None for name, text in typed.items()}
+    return {record_forms.python_name(name): text or None for name, text in typed.items()}
 
 
 async def _detail(request: Call, own_id: CompanyId | None, *, up: str | None) -> Response[bytes]:
