@@ -4,6 +4,7 @@ Not here: the page behind a link (`shared.py`).
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -20,7 +21,7 @@ from tripline.http import changes, cookies, parameters
 from tripline.http.context import Call, context_of
 from tripline.portal.frame import forms, views
 from tripline.portal.frame.page import page
-from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_in, visitor_of
+from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_of
 from tripline.services import share_links as service
 from tripline.services.fleet import vehicles
 from tripline.services.scores.reads import TooLong
@@ -43,7 +44,7 @@ class Subject(msgspec.Struct, frozen=True):
     trip: JudgedTrip | None = None
 
 
-Reading: TypeAlias = Callable[[ReadTx, Call, Visitor], Subject]
+Reading: TypeAlias = Callable[[Call, ReadTx, Visitor], Subject]
 """Reads the vehicle or trip of a request, for a visitor who may share it."""
 
 
@@ -59,7 +60,7 @@ async def show(request: Call) -> Response[bytes]:
 @page("GET", "/fleet/vehicles/{vehicleId}/share", access=Action.VEHICLE_SHARE)
 async def choose(request: Call) -> Response[bytes]:
     """The form to make a link to the vehicle."""
-    return _form(request, *await _admitted(request, _vehicle))
+    return _form(request, *await visitor_and(request, partial(_vehicle, request)))
 
 
 @page("POST", "/fleet/vehicles/{vehicleId}/share", access=Action.VEHICLE_SHARE, refuses=(TooManyLinks,))
@@ -71,7 +72,7 @@ async def make(request: Call) -> Response[bytes]:
 @page("GET", "/trips/{tripId}/share", access=Action.VEHICLE_SHARE, refuses=(NotShareable,))
 async def choose_of_trip(request: Call) -> Response[bytes]:
     """The form to make a link to the trip."""
-    return _form(request, *await _admitted(request, _trip))
+    return _form(request, *await visitor_and(request, partial(_trip, request)))
 
 
 @page("POST", "/trips/{tripId}/share", access=Action.VEHICLE_SHARE, refuses=(NotShareable, TooLong, TooManyLinks))
@@ -90,21 +91,13 @@ async def end(request: Call) -> Response[bytes]:
     return views.moved(request, PATH, notice="portal.shares.ended")
 
 
-async def _admitted(request: Call, read: Reading) -> tuple[Visitor, Subject]:
-    def work(tx: ReadTx) -> tuple[Visitor, Subject]:
-        visitor = visitor_in(tx, request)
-        return visitor, read(tx, request, visitor)
-
-    return await context_of(request).store.read_short(work)
-
-
-def _vehicle(tx: ReadTx, request: Call, visitor: Visitor) -> Subject:
+def _vehicle(request: Call, tx: ReadTx, visitor: Visitor) -> Subject:
     vehicle_id = parameters.vehicle_id(request)
     service.admit(tx, actor=visitor.actor, vehicle_id=vehicle_id)
     return Subject(f"/fleet/vehicles/{vehicle_id}", vehicles.read(tx, actor=visitor.actor, vehicle_id=vehicle_id))
 
 
-def _trip(tx: ReadTx, request: Call, visitor: Visitor) -> Subject:
+def _trip(request: Call, tx: ReadTx, visitor: Visitor) -> Subject:
     trip_id = parameters.trip_id(request)
     trip, vehicle_id = service.admit_to_trip(tx, actor=visitor.actor, trip_id=trip_id)
     return Subject(f"/trips/{trip_id}", vehicles.read(tx, actor=visitor.actor, vehicle_id=vehicle_id), trip)
@@ -112,25 +105,18 @@ def _trip(tx: ReadTx, request: Call, visitor: Visitor) -> Subject:
 
 async def _make(request: Call, read: Reading) -> Response[bytes]:
     form = await forms.read(request)
-    context = context_of(request)
-    visitor, subject = await _admitted(request, read)
+    visitor, subject = await visitor_and(request, partial(read, request))
 
     def work(tx: WriteTx) -> Made:
-        common: Any = {
-            "actor": visitor.actor,
-            "hours": _hours(form.text("hours")),
-            "ids": context.ids,
-            "now_ms": context.clock(),
-        }
-        number = form.flag("number")
+        by, hours, number = changes.by(request, visitor.actor), _hours(form.text("hours")), form.flag("number")
         if subject.trip is None:
             shows = Shows(number=number, trail=form.flag("trail"))
-            return service.make(tx, vehicle_id=subject.vehicle.id, shows=shows, **common)
+            return service.make(tx, **by, vehicle_id=subject.vehicle.id, hours=hours, shows=shows)
         shows = Shows(number=number, whole=form.flag("whole"))
-        return service.make_of_trip(tx, trip_id=subject.trip.id, shows=shows, **common)
+        return service.make_of_trip(tx, **by, trip_id=subject.trip.id, hours=hours, shows=shows)
 
     try:
-        made = await context.store.write(work)
+        made = await context_of(request).store.write(work)
     except Refusal as refusal:
         return _form(request, visitor, subject, error=forms.of_form(refusal), labels=_LABELS)
     return views.show(
