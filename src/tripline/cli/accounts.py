@@ -28,16 +28,12 @@ admin = App(
 )
 
 _Email = Annotated[str, Parameter(help="login of the account")]
+_PasswordStdin = Annotated[bool, Parameter(negative=(), help="read the password from standard input")]
 _STATES: Final = {True: "enabled", False: "disabled"}
 
 
 @admin.command(help_epilogue="Example: tripline admin create --email root@example.com --password-stdin < password.txt")
-def create(
-    *,
-    email: Annotated[str, Parameter(help="login of the account")],
-    password_stdin: Annotated[bool, Parameter(negative=(), help="read the password from standard input")],
-    place: base.Place | None = None,
-) -> int:
+def create(*, email: _Email, password_stdin: _PasswordStdin, place: base.Place | None = None) -> int:
     """Make a platform administrator, who registers operator companies."""
     user = _created(place, access.Authority.SYS_ADMIN, email, password_stdin)
     base.line(f"platform administrator {email} created, id {user}")
@@ -45,12 +41,7 @@ def create(
 
 
 @admin.command(help_epilogue="Example: tripline admin grant --email ops@example.com --password-stdin < password.txt")
-def grant(
-    *,
-    email: Annotated[str, Parameter(help="login of the account")],
-    password_stdin: Annotated[bool, Parameter(negative=(), help="read the password from standard input")],
-    place: base.Place | None = None,
-) -> int:
+def grant(*, email: _Email, password_stdin: _PasswordStdin, place: base.Place | None = None) -> int:
     """Make a granted service account, which registers its own operator company."""
     user = _created(place, access.Authority.COMPANY_ADMIN, email, password_stdin)
     base.line(f"service account {email} granted, id {user}")
@@ -58,12 +49,7 @@ def grant(
 
 
 @admin.command(help_epilogue="Example: tripline admin carrier --email net@carrier.example --password-stdin < pass.txt")
-def carrier(
-    *,
-    email: Annotated[str, Parameter(help="login of the account")],
-    password_stdin: Annotated[bool, Parameter(negative=(), help="read the password from standard input")],
-    place: base.Place | None = None,
-) -> int:
+def carrier(*, email: _Email, password_stdin: _PasswordStdin, place: base.Place | None = None) -> int:
     """Make a carrier's account, which reports changes to its lines."""
     user = _created(place, access.Authority.CARRIER, email, password_stdin)
     base.line(f"carrier account {email} created, id {user}")
