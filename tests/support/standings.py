@@ -67,7 +67,7 @@ def badness(tx: ReadTx) -> dict[Group, dict[str, float]]:
         pooled[kind, period, day, subject] = pooled.get((kind, period, day, subject), NOTHING).plus(of)
     found: dict[Group, dict[str, float]] = defaultdict(dict)
     for (kind, period, day, subject), of in pooled.items():
-        if subject in types[kind]:
+        if subject in types[kind] and of.harsh_known >= trends.KNOWN_LEAST:
             found[kind, period, day, types[kind][subject]][subject] = of.badness
     return dict(found)
 

@@ -31,7 +31,7 @@ class Taken(NamedTuple):
 
 
 class Member(NamedTuple):
-    """A subject with a score in one period."""
+    """A subject with a score and known harsh driving in one period."""
 
     subject: str
     service_type: str
@@ -98,7 +98,7 @@ def finish(tx: WriteTx, taken: Taken, *, due_ms: int) -> None:
 
 
 def members(tx: ReadTx, kind: Subject, period: Period, day: int, *, after: str, limit: int) -> list[Member]:
-    """Subjects of a kind with a score in the period, by id, of all service types."""
+    """Subjects of a kind with a score and known harsh driving in the period, by id, of all service types."""
     return [Member(*row) for row in tx.hot(_MEMBERS[kind], kind.value, period.value, day, after, limit)]
 
 
@@ -134,6 +134,7 @@ _BURDEN, _DISTANCE, _ADDED, _TRIPS = (
 )
 _BADNESS: Final = _BURDEN / (_DISTANCE + _ADDED / _TRIPS)
 """`Sums.badness` of the policies of a subject together."""
+_VAGUE: Final = cast(func.sum(score_sum.c.vague_m), Float)
 _CHANGE, _RECOUNT, _STANDING = score_change.c, score_recount.c, score_standing.c
 _CHANGES: Final = Bulk(score_change, "no", "day")
 _RECOUNTS: Final = Bulk(
@@ -214,6 +215,7 @@ def _members(kind: Subject) -> Hot:
             score_sum.c.subject > bindparam("after"),
         )
         .group_by(score_sum.c.subject)
+        .having(_VAGUE <= _DISTANCE * (1 - trends.KNOWN_LEAST))
         .order_by(score_sum.c.subject)
         .limit(bindparam("most", type_=Integer))
     )

@@ -19,7 +19,7 @@ from sqlalchemy import (
     select,
 )
 
-from tripline.domain.trends import Period, Subject, Sums
+from tripline.domain.trends import KNOWN_LEAST, Period, Subject, Sums
 from tripline.store.tables import account, company, score_standing, score_sum, vehicle
 from tripline.store.transactions import Hot, ReadTx
 
@@ -31,7 +31,8 @@ class Point(NamedTuple):
     """The first of the period."""
     sums: Sums
     percentile: float | None
-    """Among all of its kind and service type; None: they are too few, or not counted yet."""
+    """Among all of its kind and service type; None: they are too few or not counted yet, or its harsh driving is
+    unknown."""
     policies: list[int]
     """Policies of its trips' scores."""
 
@@ -105,6 +106,7 @@ def _of_subject(kind: Subject, ascending: bool) -> Hot:
             step.day == sums.c.day,
             step.service_type == _SERVICE_TYPE[kind].scalar_subquery(),
             step.badness <= badness,
+            cast(sums.c.vague_m, Float) <= distance * (1 - KNOWN_LEAST),
         )
         .order_by(step.badness.desc())
         .limit(1)

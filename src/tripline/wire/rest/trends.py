@@ -79,7 +79,7 @@ class TrendPeriod(TrendSums, frozen=True, rename="camel", kw_only=True):
         float | None,
         about(
             "how many of 100 of the same service type are worse, equals counting half; null: fewer than 20"
-            " have a score in the period, or it is not counted yet",
+            " have a score in the period, it is not counted yet, or `harshKnown` is below 0.5",
             71.5,
         ),
     ]

@@ -18,6 +18,7 @@ from tripline.store import tables
 from tripline.store.erasure import remains
 from tripline.store.fleet import companies
 from tripline.store.scores import standings
+from tripline.store.scores import trends as trend_rows
 
 DAY = trends.day_of(NOW_MS, ZONE) - 100
 """Not among the latest days, which a worker that starts counts anyway."""
@@ -112,6 +113,31 @@ def test_more_members_than_one_read_takes_are_all_counted(fleet, monkeypatch):
         return await fleet.as_expected()
 
     assert fleet.run(play)
+
+
+def test_mostly_unknown_harsh_driving_takes_no_part(fleet):
+    """Of 21 vehicles the second is known for half its distance, the first for a metre less."""
+
+    async def play(fleet):
+        ids = await fleet.vehicles(21)
+
+        def blur(tx):
+            for each, vague_m in zip(ids, (501, 500), strict=False):
+                of = tables.score_sum.c.subject == each
+                tx.run(update(tables.score_sum).where(of).values(vague_m=vague_m))
+
+        await fleet.rig.write(blur)
+        await fleet.idle()
+
+        def percentiles(tx):
+            key = {"first": DAY, "last": DAY, "limit": 1, "ascending": True}
+            return [
+                trend_rows.of_subject(tx, Subject.VEHICLE, each, Period.DAY, **key)[0].percentile for each in ids[:3]
+            ]
+
+        return await fleet.as_expected(), await fleet.rig.store.read(percentiles)
+
+    assert fleet.run(play) == (True, [None, 97.5, 92.5])
 
 
 def test_change_is_counted_a_minute_later_and_once_a_minute(fleet):
