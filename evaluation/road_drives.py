@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, Self
 import numpy as np
 
 from tripline.adapters.maps import osm_file
-from tripline.roads import doubt, limited
+from tripline.roads import doubt, limited, matcher
 from tripline.roads.index import METRES as UNIT_M
 from tripline.roads.index import UNITS, RoadIndex, Texts
 from tripline.roads.limited import Sources
@@ -216,7 +216,7 @@ def told(world: World, drives: Drives, found: Matches, *, is_judged: bool = Fals
     zero = np.zeros(len(drives), np.int64)
     limits = limited.limits_of(world.index, world.texts, drives, found, offset_ms=zero)
     if is_judged:
-        limits = doubt.given(world.index, world.texts, drives, found, limits, offset_ms=zero)
+        limits = doubt.given(world.index, world.texts, drives, matcher.trace_of(drives), found, limits, offset_ms=zero)
     return Told(np.where(found.road >= 0, world.index.link[found.road], -1), limits.kmh, limits.source)
 
 

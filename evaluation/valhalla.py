@@ -43,7 +43,7 @@ def finding(file: Path) -> Iterator[Find]:
 
         def find(index: RoadIndex, drives: Drives) -> Matches:
             answers = asked(drives, np.arange(len(drives)))
-            return ways.matched(index, drives, answers.ways, answers.told)
+            return ways.matched(index, drives, matcher.trace_of(drives), answers.ways, answers.told)
 
         yield find
 

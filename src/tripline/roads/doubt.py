@@ -39,15 +39,16 @@ class _Others(NamedTuple):
     roads: Matches
 
 
-def given(index: RoadIndex, texts: Texts, drives: Drives, found: Matches, told: Limits, *, offset_ms: Ints) -> Limits:
+def given(
+    index: RoadIndex, texts: Texts, drives: Drives, trace: Trace, found: Matches, told: Limits, *, offset_ms: Ints
+) -> Limits:
     """The limits to judge samples by: of another road where that allows a speed over the limit of the matched road.
 
-    `told`, `offset_ms`: the result and argument of `limited.limits_of`.
+    `trace`: of these drives. `told`, `offset_ms`: the result and argument of `limited.limits_of`.
     """
     over = np.flatnonzero((told.kmh > 0) & (drives.speed_kmh > OVER * told.kmh))
     if not over.size:
         return told
-    trace = matcher.trace_of(drives)
     places = np.argsort(trace.order)[over]
     reach_m = _reach(index, trace, found)[trace.samples.trip[places]]
     others = [_beside(index, trace, found, places, reach_m), *_around(trace, found, places, reach_m)]

@@ -52,6 +52,8 @@ class Trace(NamedTuple):
     """Index of each sample among the given ones."""
     samples: Samples
     anchors: Anchors
+    directions: Directions
+    """The direction of travel at each anchor."""
 
 
 def paced(drives: Drives, rules: Rules) -> Drives:
@@ -70,13 +72,16 @@ def paced(drives: Drives, rules: Rules) -> Drives:
     return replace(drives, speed_kmh=speed_kmh)
 
 
-def matched(index: RoadIndex, drives: Drives) -> Matches:
-    """The roads of these trips. Samples of a trip need not be in order of time."""
-    trace = trace_of(drives)
+def matched(index: RoadIndex, drives: Drives, trace: Trace | None = None) -> Matches:
+    """The roads of these trips. Samples of a trip need not be in order of time.
+
+    `trace`: of these drives, if the caller has it.
+    """
+    trace = trace_of(drives) if trace is None else trace
     anchors = trace.anchors
     if not anchors.sample.size or not index.cells.size:
         return _nowhere(trace)
-    found = nearness.candidates(index, anchors.lat, anchors.lon, *thinned.directions(anchors))
+    found = nearness.candidates(index, anchors.lat, anchors.lon, *trace.directions)
     samples, trips = trace.order[anchors.sample], trace.samples.trip[anchors.sample]
     by_speed = nearness.by_speed(index, found, drives.column[trips], drives.speed_kmh[samples])
     chosen = _chain(index, found._replace(cost=found.cost + by_speed), anchors)
@@ -90,7 +95,8 @@ def trace_of(drives: Drives) -> Trace:
     time_ms, speed_kmh = drives.time_ms[order], drives.speed_kmh[order]
     come_m = thinned.odometer(time_ms, speed_kmh)
     samples = Samples(time_ms, drives.lat[order], drives.lon[order], drives.trips, come_m)
-    return Trace(order, samples, thinned.of(*samples, moving=np.flatnonzero(~(speed_kmh <= STILL_KMH))))
+    anchors = thinned.of(*samples, moving=np.flatnonzero(~(speed_kmh <= STILL_KMH)))
+    return Trace(order, samples, anchors, thinned.directions(anchors))
 
 
 def directions(trace: Trace, places: Ints) -> Directions:
@@ -98,8 +104,7 @@ def directions(trace: Trace, places: Ints) -> Directions:
     anchors, trip = trace.anchors, trace.samples.trip
     at = np.minimum(np.searchsorted(anchors.sample, places), anchors.sample.size - 1)
     at -= trip[anchors.sample[at]] != trip[places]
-    of_anchors = thinned.directions(anchors)
-    return Directions(of_anchors.north[at], of_anchors.east[at])
+    return Directions(trace.directions.north[at], trace.directions.east[at])
 
 
 def carried(index: RoadIndex, trace: Trace, of_anchors: Matches) -> Matches:

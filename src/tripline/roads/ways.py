@@ -9,7 +9,7 @@ import numpy as np
 
 from tripline.roads import candidates, matcher
 from tripline.roads.index import RoadIndex
-from tripline.roads.matcher import Matches
+from tripline.roads.matcher import Matches, Trace
 from tripline.scoring.drives import Drives, Flags, Floats, Ints
 
 
@@ -32,12 +32,12 @@ class Ways(NamedTuple):
         return Ways(trip, self.link[own], self.backward[own], self.lat[own], self.lon[own])
 
 
-def matched(index: RoadIndex, drives: Drives, ways: Ways, use_ways: Flags) -> Matches:
+def matched(index: RoadIndex, drives: Drives, trace: Trace, ways: Ways, use_ways: Flags) -> Matches:
     """The roads of these trips. `use_ways`: for each trip, true to use `ways`, false to run our own matcher."""
-    by_ways = matcher.carried(index, matcher.trace_of(drives), Matches(_roads(index, ways), ways.backward))
+    by_ways = matcher.carried(index, trace, Matches(_roads(index, ways), ways.backward))
     if use_ways.all():
         return by_ways
-    ours, counts = matcher.matched(index, drives), use_ways[drives.trips]
+    ours, counts = matcher.matched(index, drives, trace), use_ways[drives.trips]
     return Matches(np.where(counts, by_ways.road, ours.road), np.where(counts, by_ways.backward, ours.backward))
 
 

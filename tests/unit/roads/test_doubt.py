@@ -23,7 +23,7 @@ def judged(kmh, line=ON_STREET, *, lines=LINES, tags=TAGS, offset_ms=0, **change
     offsets = np.array([offset_ms])
     found = matcher.matched(index, own)
     told = limited.limits_of(index, texts, own, found, offset_ms=offsets)
-    told = doubt.given(index, texts, own, found, told, offset_ms=offsets)
+    told = doubt.given(index, texts, own, matcher.trace_of(own), found, told, offset_ms=offsets)
     return set(zip(told.kmh.tolist(), told.source.tolist(), strict=True))
 
 
@@ -73,7 +73,7 @@ def test_sample_near_a_change_of_road_may_be_on_either():
     found, offsets = matcher.matched(index, own), np.zeros(1, np.int64)
     told = limited.limits_of(index, texts, own, found, offset_ms=offsets)
 
-    given = doubt.given(index, texts, own, found, told, offset_ms=offsets).kmh
+    given = doubt.given(index, texts, own, matcher.trace_of(own), found, told, offset_ms=offsets).kmh
 
     change = int(np.flatnonzero(np.diff(found.road))[0])
     assert 97 <= change <= 99
@@ -106,7 +106,7 @@ def test_trips_and_the_order_of_samples_do_not_change_each_other():
     def limits(drives):
         found = matcher.matched(index, drives)
         told = limited.limits_of(index, texts, drives, found, offset_ms=offsets)
-        return doubt.given(index, texts, drives, found, told, offset_ms=offsets).kmh
+        return doubt.given(index, texts, drives, matcher.trace_of(drives), found, told, offset_ms=offsets).kmh
 
     ahead = limits(own)
     for start, end in zip(own.starts[:-1], own.starts[1:], strict=True):
@@ -141,7 +141,9 @@ def test_drive_without_speeds_is_given_those_by_its_positions(every_ms):
     found, offsets = matcher.matched(index, paced), np.zeros(1, np.int64)
     told = limited.limits_of(index, texts, paced, found, offset_ms=offsets)
     assert set(told.kmh.tolist()) == {60}
-    assert set(doubt.given(index, texts, paced, found, told, offset_ms=offsets).kmh[known].tolist()) == {80}
+    assert set(
+        doubt.given(index, texts, paced, matcher.trace_of(paced), found, told, offset_ms=offsets).kmh[known].tolist()
+    ) == {80}
 
 
 def test_speeds_of_a_device_stay():

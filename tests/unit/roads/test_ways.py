@@ -27,7 +27,7 @@ def named(own, link, *, backward=False):
 def roads(world, own, said, told=TOLD):
     """The link of the road of each sample, 0 for none."""
     index, _ = made_roads.built(world)
-    road = ways.matched(index, own, said, told).road
+    road = ways.matched(index, own, matcher.trace_of(own), said, told).road
     return np.where(road < 0, 0, index.link[road]).tolist()
 
 
@@ -50,7 +50,7 @@ def test_direction_is_the_one_that_is_named():
     own = made_roads.drives([(0, 0), (0, 900)])
 
     for backward in (False, True):
-        found = ways.matched(index, own, named(own, 7, backward=backward), TOLD)
+        found = ways.matched(index, own, matcher.trace_of(own), named(own, 7, backward=backward), TOLD)
         assert set(found.backward.tolist()) == {backward}
 
 
@@ -59,7 +59,7 @@ def test_of_several_roads_of_one_way_the_nearest_counts():
     index, _ = made_roads.built(({7: [(0, 0), (0, 480)], 8: [(0, 500), (0, 1_000)]}, {}))
     index.link[:] = 7
     own = made_roads.drives([(0, 10), (0, 900)])
-    found = ways.matched(index, own, named(own, 7), TOLD)
+    found = ways.matched(index, own, matcher.trace_of(own), named(own, 7), TOLD)
 
     assert found.road[0] == 0
     assert found.road[-1] == 1

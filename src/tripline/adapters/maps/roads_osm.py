@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tripline.roads import doubt, likely, limited, located, matcher, ways
     from tripline.roads.index import RoadIndex
     from tripline.roads.located import Located, Road
-    from tripline.roads.matcher import Matches
+    from tripline.roads.matcher import Matches, Trace
     from tripline.roads.ways import Ways
     from tripline.scoring import drives as of_trips
     from tripline.scoring.drives import Drives, Flags, Ints
@@ -111,17 +111,19 @@ class OsmRoads:
             for at in np.unique(trip[_within(gone.bounds, drives)]).tolist():
                 self._wait_for(gone)
                 maps[at] = (*maps[at], f"{gone.error.name}:{LOST}")
-        answers = self._answers(drives, found_maps)
+        paced = matcher.paced(drives, Rules())
+        answers = self._answers(paced, found_maps)
         for each in found_maps.known:
             near = np.unique(trip[_within(each.area.bounds, drives) & (road < 0)])
             if not near.size:
                 continue
-            samples, own = _of(drives, near)
-            found = _matched(each.arrays, own, near, answers)
+            samples, own = _of(paced, near)
+            trace = matcher.trace_of(own)
+            found = _matched(each.arrays, own, trace, near, answers)
             # The limit comes from the map under either matcher, so both score a trip alike (docs/decisions/312).
             offset_ms = self._offsets(own)
             told = limited.limits_of(each.arrays, each.texts, own, found, offset_ms=offset_ms)
-            told = doubt.given(each.arrays, each.texts, own, found, told, offset_ms=offset_ms)
+            told = doubt.given(each.arrays, each.texts, own, trace, found, told, offset_ms=offset_ms)
             fresh = (found.road >= 0) & (road[samples] < 0)
             taken = samples[fresh]
             limit_kmh[taken], source[taken] = told.kmh[fresh], told.source[fresh]
@@ -208,7 +210,7 @@ class _Own(NamedTuple):
 
 
 def _of(drives: "Drives", trips: "Ints") -> _Own:
-    """These trips alone, with speeds by positions where the device sent none."""
+    """These trips alone."""
     begins, ends = drives.starts[trips], drives.starts[trips + 1]
     samples = np.concatenate([np.arange(begin, end) for begin, end in zip(begins, ends, strict=True)])
     own = of_trips.Drives(
@@ -223,14 +225,14 @@ def _of(drives: "Drives", trips: "Ints") -> _Own:
         obd=drives.obd[trips],
         stated_m=drives.stated_m[trips],
     )
-    return _Own(samples, matcher.paced(own, Rules()))
+    return _Own(samples, own)
 
 
-def _matched(index: "RoadIndex", own: "Drives", trips: "Ints", answers: Answers | None) -> "Matches":
+def _matched(index: "RoadIndex", own: "Drives", trace: "Trace", trips: "Ints", answers: Answers | None) -> "Matches":
     """Match the trips `own`; `trips` are their indices in `answers`."""
     if answers is None:
-        return matcher.matched(index, own)
-    return ways.matched(index, own, answers.ways.of(trips), answers.told[trips])
+        return matcher.matched(index, own, trace)
+    return ways.matched(index, own, trace, answers.ways.of(trips), answers.told[trips])
 
 
 def _road(of: OpenMap, road: int) -> "Road":

@@ -10,10 +10,12 @@ from msgspec.structs import replace
 from tests.support import made_roads
 from tests.support import map_files as made
 
-from tripline.adapters.maps.roads_osm import PATIENCE_S, OsmRoads
+from tripline.adapters.maps.roads_osm import PATIENCE_S, Answers, OsmRoads
 from tripline.maintenance import maps
 from tripline.ports.maps import RoadHere, RoadsOutage, Spot
+from tripline.roads import matcher
 from tripline.roads.located import Road
+from tripline.roads.ways import Ways
 from tripline.scoring.quality import LimitSource
 from tripline.scoring.rules import Column
 
@@ -97,6 +99,24 @@ def test_sample_over_its_limit_keeps_its_road_and_has_the_limit_of_the_one_besid
     located = roads.located(without).drives
     assert set(located.limit_kmh.tolist()) == {80.0}
     assert np.isnan(located.speed_kmh).all()
+
+
+def test_other_matcher_is_asked_about_the_same_speeds(folder, tmp_path):
+    """A drive without speeds that stands for a minute: with other speeds it would have other anchors."""
+    imported(folder, made.street(tmp_path / "a.osm.pbf"))
+    own = drive_at(*ON_STREET)
+    own.lat[:60] = own.lat[0]
+    own.speed_kmh[:] = np.nan
+
+    def ask(drives, trips):
+        anchors = matcher.trace_of(drives).anchors
+        of_street = np.full(anchors.sample.size, 7)
+        said = Ways(of_street * 0, of_street, of_street < 0, anchors.lat, anchors.lon)
+        return Answers(said, np.ones(1, np.bool_), [()])
+
+    told = OsmRoads(folder, zone=ZoneInfo("UTC"), asked=ask).located(own)
+
+    assert [road.link for road in told.roads] == ["7"]
 
 
 def test_two_areas_tell_of_one_trip(roads, folder, tmp_path):
