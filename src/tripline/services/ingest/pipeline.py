@@ -212,7 +212,7 @@ class Pipeline:
         at(steps.REDELIVERY)
         batch.new, batch.hashed = await self._check(batch)
         at(steps.TRACKS)
-        batch.pasts = await self.tracks.read_older(_old_times(batch.new, self.tracks.gap_ms))
+        batch.pasts = await self.tracks.read_older(_old_times(batch.new))
         at(steps.PLACE)
         wanted = await self._wishes.about(batch)
         traces = await self._watches.traces(batch)
@@ -393,14 +393,13 @@ class Pipeline:
             _log.info("ingest.reject", reason=reason, sensor=sensor_of[reason], count=count)
 
 
-def _old_times(items: Sequence[Item], gap_ms: int) -> Iterator[Time]:
+def _old_times(items: Sequence[Item]) -> Iterator[Time]:
     """The times of the sensors with a reading that may need further trips, or another vehicle than the present one."""
     old: set[Track] = set()
     for item in items:
         track, reading = item.track, item.reading
         if type(reading) is Microtrip:
-            # Nearly all are known, and cost no `Time`.
-            if not track.knows(reading.first_ms - gap_ms, reading.last_ms + gap_ms):
+            if reading.first_ms < track.near_ms or reading.last_ms > track.until_ms:
                 old.add(track)
         elif type(reading) is not LatestValues:
             old.add(track)

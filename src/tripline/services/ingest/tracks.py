@@ -52,8 +52,8 @@ class Track:
     """A sensor and its trips."""
 
     __slots__ = ("changed_ms", "company_id", "driver_id", "has_early_events", "has_hashes", "key", "kind", "known",
-                 "new_ms", "newest_ms", "newest_ts", "sensor_id", "sensor_type", "service_type", "sure_ms", "trip",
-                 "trips", "used_ms", "vehicle_id")  # fmt: skip
+                 "near_ms", "new_ms", "newest_ms", "newest_ts", "sensor_id", "sensor_type", "service_type", "sure_ms",
+                 "trip", "trips", "until_ms", "used_ms", "vehicle_id")  # fmt: skip
 
     def __init__(self, sensor_id: SensorId, known: rows.Known, *, now_ms: int, known_ms: int) -> None:
         self.sensor_id = sensor_id
@@ -72,6 +72,9 @@ class Track:
         """The open trip and ended ones near it in time, in the order opened."""
         self.known: Sequence[Span] = (Span(sensor_id, known_ms, _NEVER_MS),)
         """Spans of which every trip is in `trips`: the present, and what earlier times the last old messages needed."""
+        self.near_ms = self.until_ms = 0
+        """One of these spans without its margins of a gap, since `changed_ms`: a microtrip of this time needs nothing
+        more. Nearly all are."""
         self.sure_ms = 0
         """No known trip except the open one ended so late."""
         self.measure()
@@ -115,6 +118,7 @@ class Track:
             forgotten = min(unsettled if is_crowded else ended, key=_END)
             self.trips.remove(forgotten)
             if forgotten.last_ms < recent_ms:
+                self.near_ms = self.until_ms = 0
                 known_ms = max(self.known[0].first_ms, forgotten.last_ms + 1)
                 self.known = (Span(self.sensor_id, known_ms, _NEVER_MS),)
         self.trips = sorted((*self.trips, trip), key=_NUMBER)
@@ -132,15 +136,6 @@ class Track:
         ]
         self.measure()
 
-    def knows(self, first_ms: int, last_ms: int) -> bool:
-        """True if every trip of this span is known, and the vehicle and driver are still those of that time."""
-        if first_ms < self.changed_ms:
-            return False
-        for span in self.known:  # noqa: SIM110  once per message: a generator would double its cost
-            if span.first_ms <= first_ms and last_ms <= span.last_ms:
-                return True
-        return False
-
     def measure(self) -> None:
         """Note when the latest of the ended trips ended, after a change of one."""
         self.sure_ms = max((trip.last_ms + 1 for trip in self.trips if trip is not self.trip), default=0)
@@ -153,7 +148,7 @@ class Tracks:
         """`gap_ms`: between two trips of a number. `memory_ms`: how far back the header times of a sensor are
         read (O3). `node_id`: the unique name under which this process claims sensors."""
         self._store = store
-        self.gap_ms = round(gap_ms)
+        self._gap_ms = round(gap_ms)
         self._memory_ms = memory_ms
         self._node_id = node_id
         self._tracks: dict[SensorId, Track] = {}
@@ -175,7 +170,7 @@ class Tracks:
         # Only with an empty memory: the number belongs to the oldest track, and reveals commits since then.
         if not self._tracks:
             self._foreign_commits = self._store.foreign_commits
-        known_ms = now_ms - _KNOWN_GAPS * self.gap_ms
+        known_ms = now_ms - _KNOWN_GAPS * self._gap_ms
         found = await self._load(missing, now_ms, known_ms)
         read = [Track(key, known, now_ms=now_ms, known_ms=known_ms) for key, known in found.items()]
         for track in read:
@@ -185,23 +180,28 @@ class Tracks:
     async def read_older(self, times: Iterable[Time]) -> Mapping[Track, Past]:
         """Load the trips near these times, if they are too old for memory; of a sensor all times of a batch, or none.
         Return the changes of the sensors that have a time before their last change. Raises `Outage`."""
-        gap_ms, around_ms = self.gap_ms, _AROUND_GAPS * self.gap_ms
+        gap_ms, around_ms = self._gap_ms, _AROUND_GAPS * self._gap_ms
         spans: dict[Track, dict[Span, None]] = {}
         changed: dict[Track, None] = {}
+        asked_ms: dict[Track, int] = {}
         for track, first_ms, last_ms in times:
+            asked_ms[track] = first_ms
             if first_ms < track.changed_ms:
                 changed[track] = None
             if first_ms - gap_ms < track.known[0].first_ms:
                 mine = spans.setdefault(track, {})
-                near = (
+                around = (
                     span
                     for span in (*mine, *track.known)
                     if span.first_ms <= first_ms - gap_ms and last_ms + gap_ms <= span.last_ms
                 )
                 # One read serves the messages around and the next ones.
-                around = Span(track.sensor_id, first_ms - gap_ms - around_ms, last_ms + gap_ms + around_ms)
-                mine[next(near, around)] = None
+                wider = Span(track.sensor_id, first_ms - gap_ms - around_ms, last_ms + gap_ms + around_ms)
+                mine[next(around, wider)] = None
         await self._read_spans(spans)
+        for track, at_ms in asked_ms.items():
+            near = track.known[0 if at_ms - gap_ms >= track.known[0].first_ms else -1]
+            track.near_ms, track.until_ms = max(near.first_ms + gap_ms, track.changed_ms), near.last_ms - gap_ms
         if not changed:
             return {}
         return await self._store.read(
