@@ -146,8 +146,8 @@ def _minutes(row: TripRow, _: Words) -> int | None:
     return None if row.trip.duration_ms is None else round(row.trip.duration_ms / _MINUTE_MS)
 
 
-def _score(row: TripRow, _: Words) -> int | None:
-    return None if row.trip.score is None else round(row.trip.score)
+def _score(row: TripRow, _: Words) -> str | None:
+    return None if row.trip.score is None else f"{row.trip.score:.1f}"
 
 
 def _limits(row: TripRow, _: Words) -> str | None:
@@ -215,7 +215,7 @@ TRIPS: Final = TripTable(
             look="middle",
         ),
         Column("minutes", Kind.NUMBER, _minutes, look="wide"),
-        Column("score", Kind.NUMBER, _score),
+        Column("score", Kind.TEXT, _score, look="number"),
         Column("limits", Kind.TEXT, _limits, look="number"),
         Column("events", Kind.NUMBER, "trip.events", look="wide"),
         Column(
