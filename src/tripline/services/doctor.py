@@ -6,7 +6,7 @@ The caller measures the disk, the certificate and damage; this module judges the
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -24,7 +24,6 @@ from tripline.ports.maps import LostMap, RoadServer
 from tripline.ports.outages import Fault, StoreOutage
 from tripline.scoring import quality
 from tripline.scoring.quality import Unit
-from tripline.services import readiness
 from tripline.store import reach
 from tripline.store.accounts import mail_outbox
 from tripline.store.database import inspection
@@ -36,6 +35,9 @@ from tripline.store.push import receiver_state
 from tripline.store.reach import Kind
 from tripline.store.scores import scores
 from tripline.store.transactions import ReadTx, Store, WriteTx
+
+if TYPE_CHECKING:
+    from tripline.services import readiness  # its metrics are a server's
 
 _MS_PER_MINUTE: Final = 60_000
 LATE_MS: Final = 300_000
@@ -367,7 +369,7 @@ def _finding(found: int, *, repaired: bool) -> Finding:
 _CERTIFICATE: Final = "certificate"
 
 
-def examined(tx: ReadTx, *, actor: Actor, ready: readiness.Report, clock: Clock) -> Report:
+def examined(tx: ReadTx, *, actor: Actor, ready: "readiness.Report", clock: Clock) -> Report:
     """Return the findings, the ones to repair first. Raises `Forbidden`."""
     access.scope_of(actor, Action.INSTALLATION_READ)
     findings = [
