@@ -14,10 +14,8 @@ import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from google.protobuf.message import DecodeError
-from mapbox_vector_tile.Mapbox import vector_tile_pb2
 from pmtiles.tile import zxy_to_tileid
 
 from tripline import observe
@@ -31,65 +29,11 @@ from tripline.ports.outages import Outage
 
 if TYPE_CHECKING:
     from tripline.adapters.maps import files as map_files
-
+    from tripline.adapters.maps import merger as map_merger
 else:
     # A process that shows no maps, or one alone, needs none of these.
     map_files = Later("tripline.adapters.maps.files")
-    map_merger = Later("tripline.adapters.maps.base_map")
-
-
-def merged(bodies: Sequence[bytes]) -> bytes:
-    """The merged tile; bodies that are not vector tiles are ignored."""
-    tile = vector_tile_pb2.tile()
-    layers: dict[str, _Layer] = {}
-    for body in bodies:
-        try:
-            one = vector_tile_pb2.tile.FromString(body)
-        except DecodeError:
-            continue
-        for layer in one.layers:
-            if layer.name not in layers:
-                layers[layer.name] = _Layer(tile.layers.add(), layer)
-            layers[layer.name].take(layer)
-    made: bytes = tile.SerializeToString()
-    return made
-
-
-class _Layer:
-    """A layer that is being made."""
-
-    def __init__(self, layer: Any, like: Any) -> None:
-        self._layer = layer
-        layer.name, layer.version, layer.extent = like.name, like.version, like.extent
-        self._keys: dict[str, int] = {}
-        self._values: dict[bytes, int] = {}
-        self._taken: set[tuple[int, tuple[int, ...], tuple[int, ...]]] = set()
-
-    def take(self, layer: Any) -> None:
-        """Add the features that the merged layer lacks."""
-        keys = [self._numbered(self._keys, key, self._layer.keys, key) for key in layer.keys]
-        values = [
-            self._numbered(self._values, value.SerializeToString(), self._layer.values, value) for value in layer.values
-        ]
-        for feature in layer.features:
-            tags = list(feature.tags)
-            tags[::2] = [keys[at] for at in tags[::2]]
-            tags[1::2] = [values[at] for at in tags[1::2]]
-            one = (feature.type, tuple(feature.geometry), tuple(tags))
-            if one not in self._taken:
-                self._taken.add(one)
-                added = self._layer.features.add()
-                added.type = feature.type
-                added.geometry.extend(feature.geometry)
-                added.tags.extend(tags)
-
-    @staticmethod
-    def _numbered(known: dict[Any, int], key: Any, there: Any, value: Any) -> int:
-        if key not in known:
-            known[key] = len(known)
-            there.append(value)  # a message is copied
-        return known[key]
-
+    map_merger = Later("tripline.adapters.maps.merger")
 
 LOOKED_S: Final = 1.0
 """From one look for maps to the next."""
@@ -282,7 +226,7 @@ def _merged(tiles: Sequence[MapTile]) -> bytes:
     for tile in tiles:
         with contextlib.suppress(TileFileError):
             bodies.append(_unpacked(tile))
-    return gzip.compress(merged(bodies), mtime=0)
+    return gzip.compress(map_merger.merged(bodies), mtime=0)
 
 
 def _shown(sources: Sequence[_Source]) -> BaseMapView:

@@ -4,11 +4,11 @@ import mapbox_vector_tile
 from shapely.geometry import LineString, Point
 from tests.support import tile_files as made
 
-from tripline.adapters.maps import base_map
+from tripline.adapters.maps import merger
 
 
 def test_tiles_become_one_with_what_they_have_alike_only_once():
-    both = base_map.merged([made.tile("Au", "Buchs"), made.tile("Chur"), made.tile("Au", "Dornbirn")])
+    both = merger.merged([made.tile("Au", "Buchs"), made.tile("Chur"), made.tile("Au", "Dornbirn")])
 
     assert made.names(both) == ["Au", "Buchs", "Chur", "Dornbirn"]
 
@@ -21,7 +21,7 @@ def test_layers_go_together_by_their_names():
         [{"name": "road", "features": [{**line, "properties": {"name": "A13", "ref": "7"}}, line]}]
     )
 
-    found = mapbox_vector_tile.decode(base_map.merged([one, road, named]))
+    found = mapbox_vector_tile.decode(merger.merged([one, road, named]))
 
     assert list(found) == ["place", "road"]
     assert [each["properties"] for each in found["road"]["features"]] == [
@@ -35,8 +35,8 @@ def test_same_place_with_another_name_is_another_thing():
         things = [{"geometry": Point(1, 1), "properties": {"name": name}}]
         return mapbox_vector_tile.encode([{"name": "place", "features": things}])
 
-    assert made.names(base_map.merged([point("one"), point("two"), point("one")])) == ["one", "two"]
+    assert made.names(merger.merged([point("one"), point("two"), point("one")])) == ["one", "two"]
 
 
 def test_what_is_no_tile_adds_nothing():
-    assert made.names(base_map.merged([b"\xff\xff\xff", made.tile("Au"), b""])) == ["Au"]
+    assert made.names(merger.merged([b"\xff\xff\xff", made.tile("Au"), b""])) == ["Au"]
