@@ -228,7 +228,9 @@ def of_sample(known: Sequence[LiveTrip], sample: Told, gap_ms: float) -> LiveTri
         elif not _is_of(trip, sample):
             continue
         elif trip.last_ms < sample.first_ms:
-            if sample.first_ms - trip.last_ms <= gap_ms and (before is None or trip.last_ms > before.last_ms):
+            is_near = sample.first_ms - trip.last_ms <= gap_ms
+            # A message without samples yet ends a record of its kind, or what was before it: not what comes behind.
+            if is_near and _is_of_kind(trip, sample) and (before is None or trip.last_ms > before.last_ms):
                 before = trip
         elif trip.first_ms - sample.last_ms <= gap_ms and (after is None or trip.first_ms < after.first_ms):
             after = trip
@@ -252,7 +254,7 @@ def of_message(known: Sequence[LiveTrip], told: Told, gap_ms: float) -> LiveTrip
             continue
         overlaps = trip.first_ms <= told.last_ms and told.first_ms <= trip.last_ms
         after_ms = told.first_ms - trip.last_ms
-        is_of_kind = told.device_type != _BLACK_BOX or trip.parking == told.parking
+        is_of_kind = _is_of_kind(trip, told)
         is_behind = is_of_kind and 0 < trip.first_ms - told.last_ms <= MARGIN_MS
         if not (overlaps or 0 < after_ms <= gap_ms or is_behind):
             continue
@@ -295,7 +297,12 @@ def is_about(trip: LiveTrip, tid: int | None) -> bool:
 def _is_of(trip: LiveTrip, part: Told | LiveTrip) -> bool:
     """Same number, and for a black box no change between driving and parking (I6). A trip without samples has not
     shown its kind."""
-    return trip.tid == part.tid and (trip.parking == part.parking or part.device_type != _BLACK_BOX or trip.is_bare)
+    return trip.tid == part.tid and (trip.is_bare or _is_of_kind(trip, part))
+
+
+def _is_of_kind(trip: LiveTrip, part: Told | LiveTrip) -> bool:
+    """For a black box, both drive or both are parked (I6)."""
+    return part.device_type != _BLACK_BOX or trip.parking == part.parking
 
 
 def _is_parted(known: Sequence[LiveTrip], sample: Told, from_ms: int, to_ms: int) -> bool:

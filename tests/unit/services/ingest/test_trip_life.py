@@ -394,6 +394,21 @@ def test_i6_black_box_trip_ends_when_parking_begins(rig: Rig) -> None:
 
 
 @pytest.mark.parametrize("knows", KNOWS)
+def test_i6_parking_behind_the_message_of_a_drive_without_samples_yet_is_no_part_of_it(rig: Rig, knows: bool) -> None:
+    def sample(at: int, mode: int) -> dict[str, Any]:
+        return {"ty": 8, "ts": at, "pld": {"lat": 37.5, "lon": 126.9, "try": mode, "sp": 1, "clt": at}}
+
+    rig.send({"ty": 7, "ts": NOW, "pld": {"stt": NOW - 10_000, "edt": NOW}})
+    for part in (sample(NOW + 30_000, 2), sample(NOW - 5_000, 1), sample(NOW - 12_000, 1)):
+        if not knows:
+            rig.restart()
+        rig.send(part)
+
+    assert rig.rows(tables.trip, "parking", "state") == [(False, "COMPLETE"), (True, "OPEN")]
+    assert samples_by_trip(rig) == [2, 1]
+
+
+@pytest.mark.parametrize("knows", KNOWS)
 def test_i2_i6_message_of_a_drive_that_comes_while_parked_completes_the_drive(rig: Rig, knows: bool) -> None:
     for step, mode in enumerate((1, 2)):
         at = NOW + step * 1000
