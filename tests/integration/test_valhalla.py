@@ -16,6 +16,7 @@ from tripline.adapters.maps.roads_osm import PATIENCE_S, OsmRoads
 from tripline.adapters.maps.roads_valhalla import REST_S, Valhalla
 from tripline.maintenance import maps
 from tripline.ports.maps import RoadsOutage
+from tripline.roads import matcher
 from tripline.roads import ways as road_ways
 from tripline.scoring import quality
 from tripline.scoring.quality import LimitSource
@@ -89,7 +90,7 @@ def test_direction_is_that_of_the_drive(server, world, driven):
     drives = [world.drive(seed, metres=8_000.0) for seed in range(5)]
     own, truth = road_drives.sampled(drives, noise_m=0, interval_s=1, seed=5)
     answers = Valhalla(server.url, timeout_s=20.0)(own, np.arange(len(own)))
-    found = road_ways.matched(world.index, own, answers.ways, answers.told)
+    found = road_ways.matched(world.index, own, matcher.trace_of(own), answers.ways, answers.told)
 
     same = (found.road == truth.road) & (own.speed_kmh > 2)
     assert same.mean() > 0.8
