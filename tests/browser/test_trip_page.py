@@ -130,7 +130,7 @@ def test_chart_names_the_span_without_gps_and_the_limit_that_is_assumed(driven):
             keys[trip_id] = [each.inner_text() for each in watched.page.locator("[data-key]:visible").all()]
 
     assumed = "Assumed limit, where the map states none"
-    assert keys == dict(zip(trips, ([assumed], [assumed, "No GPS"]), strict=True))
+    assert keys == dict(zip(trips, ([assumed], [assumed, "No GPS, or no reports"]), strict=True))
 
 
 def test_without_scripts_sentence_score_and_costs_stand(driven):

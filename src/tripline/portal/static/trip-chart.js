@@ -1,4 +1,4 @@
-// Speed over time with the limit as a step line, dotted where it is assumed; spans without GPS are shaded. Its cursor is the moment that the map shows; dragging looks closer.
+// Speed over time with the limit as a step line, dotted where it is assumed; holes are shaded. Its cursor is the moment that the map shows; dragging looks closer.
 import { colour } from "./colours.js";
 import uPlot from "./uplot/uplot.mjs";
 
@@ -8,10 +8,10 @@ const EDGE = 8;
 /**
  * Draw the chart; `brushed(first, last)` gets the places of the first and last sample in sight once that changes.
  *
- * `span`: the instants where it begins and ends, by default those of the track. `gap`: samples further apart, ms, are not
- * joined.
+ * `span`: the instants where it begins and ends, by default those of the track. `holes`: spans without a line, shaded.
+ * `gap`: samples further apart, ms, are not joined.
  */
-export function drawChart(place, track, { zone, language, brushed, span = [track.times[0], track.times.at(-1)], gap = Infinity }) {
+export function drawChart(place, track, { zone, language, brushed, span = [track.times[0], track.times.at(-1)], holes = track.noFix, gap = Infinity }) {
   const minutes = { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: zone };
   const clock = new Intl.DateTimeFormat(language, minutes);
   const kmh = new Intl.NumberFormat(language, { style: "unit", unit: "kilometer-per-hour" });
@@ -21,18 +21,18 @@ export function drawChart(place, track, { zone, language, brushed, span = [track
   let chart;
 
   /** Ends of the holes in the line, in pixels. */
-  const gaps = (drawn, _, first, last, holes) => {
+  const gaps = (drawn, _, first, last, ends) => {
     for (let no = first + 1; no <= last; no += 1) {
-      if (track.times[no] - track.times[no - 1] > gap || track.isLost(no)) holes.push([no - 1, no].map((each) => drawn.valToPos(seconds[each], "x", true)));
+      if (track.times[no] - track.times[no - 1] > gap || track.isBehind(no, holes)) ends.push([no - 1, no].map((each) => drawn.valToPos(seconds[each], "x", true)));
     }
-    return holes.sort((one, other) => one[0] - other[0]);
+    return ends.sort((one, other) => one[0] - other[0]);
   };
-  /** Shade the spans without GPS, each at least as wide as a line. */
+  /** Shade the holes, each at least as wide as a line. */
   const shade = ({ ctx, bbox, valToPos }) => {
     ctx.save();
     ctx.globalAlpha = 0.3;
     ctx.fillStyle = colour("--ink-soft");
-    for (const span of track.noFix) {
+    for (const span of holes) {
       const [from, to] = [span.beginTs, span.endTs].map((at) => Math.min(Math.max(valToPos(at / 1000, "x", true), bbox.left), bbox.left + bbox.width));
       if (to > bbox.left && from < bbox.left + bbox.width) ctx.fillRect(from, bbox.top, Math.max(to - from, 2 * devicePixelRatio), bbox.height);
     }
@@ -104,7 +104,7 @@ export function drawChart(place, track, { zone, language, brushed, span = [track
   });
   place.ariaValueMax = String(track.length - 1);
   for (const each of place.parentElement.querySelectorAll("[data-key]")) {
-    const seen = { assumed: track.assumed.includes(true), "no-fix": track.noFix.length > 0, "no-speed": !track.hasSpeeds, limit: track.limits.some((limit, no) => limit !== null && !track.assumed[no]) };
+    const seen = { assumed: track.assumed.includes(true), "no-fix": holes.length > 0, "no-speed": !track.hasSpeeds, limit: track.limits.some((limit, no) => limit !== null && !track.assumed[no]) };
     each.hidden = !seen[each.dataset.key];
   }
   const shown = {

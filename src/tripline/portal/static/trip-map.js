@@ -8,13 +8,18 @@ const SPEEDS = [30, 50, 80, 100];
 const FAR_OVER = 20;
 /** Two samples further apart than this, ms, are not joined. */
 const GAP_MS = 120_000;
+/** The step of a hole in the track. */
+const HOLE = 0;
 const NEAR_PX = 24;
 
-/** Draw the track; null where the browser cannot draw a map. `told(event)`: the words for an event. */
-export async function drawMap(place, track, { icons, shapes, told }) {
+/**
+ * Draw the track; null where the browser cannot draw a map. `told(event)`: the words for an event. `holes`: spans in which
+ * the way is not known, drawn as a dashed line.
+ */
+export async function drawMap(place, track, { icons, shapes, told, holes = track.noFix }) {
   // The map takes most of the time, so what stands beside it is painted first.
   await painted();
-  const drawing = new TripMap(track);
+  const drawing = new TripMap(track, holes);
   const map = await openMap(place, { bounds: () => track.bounds(), onStyle: (map) => drawing.style(map) });
   if (map === null) return null;
   const { Marker } = await import("./maplibre/maplibre-gl.mjs");
@@ -23,8 +28,9 @@ export async function drawMap(place, track, { icons, shapes, told }) {
 }
 
 class TripMap {
-  constructor(track) {
+  constructor(track, holes) {
     this.track = track;
+    this.holes = holes;
     this.by = "speed";
     this.follows = false;
   }
@@ -53,8 +59,10 @@ class TripMap {
   style(map) {
     map.addSource("track", { type: "geojson", data: this.#lines() });
     const line = { "line-cap": "round", "line-join": "round" };
-    map.addLayer({ id: "track-edge", type: "line", source: "track", layout: line, paint: { "line-color": colour("--ground"), "line-width": 8 } });
-    map.addLayer({ id: "track", type: "line", source: "track", layout: line, paint: { "line-color": this.#paint(), "line-width": 5 } });
+    const known = ["!=", ["get", "step"], HOLE];
+    map.addLayer({ id: "track-hole", type: "line", source: "track", filter: ["!", known], paint: { "line-color": colour("--ink-soft"), "line-width": 3, "line-dasharray": [1, 2] } });
+    map.addLayer({ id: "track-edge", type: "line", source: "track", filter: known, layout: line, paint: { "line-color": colour("--ground"), "line-width": 8 } });
+    map.addLayer({ id: "track", type: "line", source: "track", filter: known, layout: line, paint: { "line-color": this.#paint(), "line-width": 5 } });
   }
 
   /** Colour by `speed` or `excess`. */
@@ -99,8 +107,9 @@ class TripMap {
     const { points, times } = this.track;
     let run = null;
     for (let no = 1; no < points.length; no += 1) {
-      const step = this.#step(no);
-      const joined = times[no] - times[no - 1] <= GAP_MS;
+      const isHole = this.track.isBehind(no, this.holes);
+      const step = isHole ? HOLE : this.#step(no);
+      const joined = isHole || times[no] - times[no - 1] <= GAP_MS;
       if (!joined) run = null;
       else if (run?.properties.step === step) run.geometry.coordinates.push(points[no]);
       else {

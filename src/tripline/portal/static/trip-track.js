@@ -20,6 +20,8 @@ async function fetchTrack(address) {
 /** Whether a limit from this source is assumed, because the map does not state it. */
 export const isAssumed = (limitSource) => limitSource === "roadClass" || limitSource === "default";
 
+const SILENT_MS = 30_000;
+
 export class Track {
   constructor({ count, samples, noFix, limits = [], harshEvents = [], overspeed = [] }) {
     this.all = count;
@@ -97,9 +99,18 @@ export class Track {
     return west <= east ? [west, south, east, north] : undefined;
   }
 
-  /** Whether the receiver lost its position between a sample and the one before. */
-  isLost(no) {
-    return this.noFix.some(({ beginTs, endTs }) => this.times[no - 1] <= beginTs && endTs <= this.times[no]);
+  /** Spans without a position, and without a report: of more than half a minute, and three times as long as usual here. */
+  holes() {
+    const steps = this.times.slice(1).map((at, no) => at - this.times[no]);
+    const usual = steps.toSorted((one, other) => one - other)[steps.length >> 1] ?? 0;
+    const silent = steps.flatMap((step, no) => (step > Math.max(SILENT_MS, 3 * usual) ? [{ beginTs: this.times[no], endTs: this.times[no + 1] }] : []));
+    const isIn = (span, other) => other.beginTs <= span.beginTs && span.endTs <= other.endTs;
+    return [...silent, ...this.noFix.filter((lost) => !silent.some((span) => isIn(lost, span)))];
+  }
+
+  /** Whether one of these spans lies between a sample and the one before. */
+  isBehind(no, spans) {
+    return spans.some(({ beginTs, endTs }) => this.times[no - 1] <= beginTs && endTs <= this.times[no]);
   }
 
   #runsOf(runs) {

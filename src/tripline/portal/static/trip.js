@@ -8,8 +8,6 @@ import { Replay } from "./trip-replay.js";
 import { isAssumed, openTrack } from "./trip-track.js";
 
 const LANGUAGE = document.documentElement.lang;
-/** The chart has no line between two samples further apart, unless samples between them are not drawn. */
-const GAP_MS = 30_000;
 const place = document.querySelector("[data-trip]");
 if (place) open();
 
@@ -38,13 +36,14 @@ async function open() {
     return filled("event_at", { what, measured, allowed, points: points.format(cost) });
   }
 
+  const holes = track.holes();
   const chartPlace = part("chart");
   let map = null;
   let replay = null;
   const chart = drawChart(chartPlace, track, {
     zone: place.dataset.zone,
     language: LANGUAGE,
-    gap: track.all > track.length ? Infinity : GAP_MS,
+    holes,
     brushed: (first, last) => {
       if (!replay?.running) map?.showPart(first, last);
       for (const link of document.querySelectorAll("[data-moment]")) {
@@ -53,7 +52,7 @@ async function open() {
       }
     },
   });
-  drawMap(place.querySelector("[data-map]"), track, { icons: place.dataset.icons, shapes, told }).then((drawn) => {
+  drawMap(place.querySelector("[data-map]"), track, { icons: place.dataset.icons, shapes, told, holes }).then((drawn) => {
     map = drawn;
     map?.colourBy(place.querySelector("[name=trip-colour]:checked").value);
     map?.moveTo(track.points[track.moment]);

@@ -117,7 +117,7 @@ def values(visitor: Visitor, told: Told) -> dict[str, Any]:
         "costs": shown,
         "lost": lost,
         "rounded": abs(sum(round(each.points, 1) for each in told.costs) - round(lost, 1)) >= _SAME,
-        "curved": any(lost - (100 - each.without_it) < each.points - _SAME for each in told.costs if each.without_it),
+        "curved": any(_gains_less(each, 100 - lost) for each in shown),
         "general": None if found is None else _general_kmh(found),
         "others": len(others),
         "others_points": sum(each.points for each in others),
@@ -208,6 +208,12 @@ def _may(visitor: Visitor, view: TripView, dispute: Dispute) -> frozenset[str]:
     if Action.DISPUTE_DECIDE in view.may and own not in (dispute.opened_by, dispute.driver_id):
         may.add("decide")
     return frozenset(may)
+
+
+def _gains_less(cost: Cost, score: float) -> bool:
+    """True if the figures shown say that without it the score rises by less than its points."""
+    shown = [round(each, 1) for each in (cost.without_it or 0.0, score, cost.points)]
+    return cost.without_it is not None and shown[0] - shown[1] < shown[2] - _SAME
 
 
 def _are_derived(found: Quality) -> bool:
