@@ -111,6 +111,7 @@ def test_everything_is_reached_by_keyboard_without_webgl(world, browser, visit):
         opened(watched, world.server.api)
         page = watched.page
         expect(page.get_by_text("This browser does not draw maps")).to_be_visible()
+        expect(row(page, second)).to_be_visible()
         row(page, first).get_by_role("button").focus()
         page.keyboard.press("ArrowDown")
         page.keyboard.press("Enter")
