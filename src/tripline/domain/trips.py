@@ -229,7 +229,7 @@ def of_sample(known: Sequence[LiveTrip], sample: Told, gap_ms: float) -> LiveTri
             continue
         elif trip.last_ms < sample.first_ms:
             is_near = sample.first_ms - trip.last_ms <= gap_ms
-            # A message without samples yet ends a record of its kind, or what was before it: not what comes behind.
+            # A drive whose message came before its samples does not take in the parking behind it.
             if is_near and _is_of_kind(trip, sample) and (before is None or trip.last_ms > before.last_ms):
                 before = trip
         elif trip.first_ms - sample.last_ms <= gap_ms and (after is None or trip.first_ms < after.first_ms):

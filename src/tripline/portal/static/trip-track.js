@@ -20,6 +20,7 @@ async function fetchTrack(address) {
 /** Whether a limit from this source is assumed, because the map does not state it. */
 export const isAssumed = (limitSource) => limitSource === "roadClass" || limitSource === "default";
 
+/** Least time without a report that counts as a hole, ms. */
 const SILENT_MS = 30_000;
 
 export class Track {

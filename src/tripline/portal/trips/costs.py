@@ -154,7 +154,7 @@ def _threshold(found: "Manoeuvre", say: Say) -> str:
 
 
 def _speeds(found: "Stretch", say: Say, figures: Figures) -> tuple[str, str]:
-    """What was measured over a limit, and what was allowed, with the decimals that tell them apart."""
+    """Say the fastest speed and the limit, with the decimals that tell the speed from the one above which it counts."""
     decimals = next(
         (each for each in range(_DECIMALS) if round(found.fastest_kmh, each) > round(found.counted_kmh, each)),
         _DECIMALS,
