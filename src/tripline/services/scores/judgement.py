@@ -90,11 +90,6 @@ def track(task: Task) -> arrays.Track:
     return arrays.Track(task.packed, task.job.category, task.job.device_type, task.job.distance_m)
 
 
-def of_samples(task: Task, found: Quality) -> Quality:
-    """Return the quality with the number of samples that were not used."""
-    return replace(found, dropped=len(task.packed) // SAMPLE_BYTES - found.samples)
-
-
 def is_annulled(task: Task) -> bool:
     """True if the whole trip is annulled."""
     return any(kind is None for _, kind, _, _ in task.annulled)
@@ -104,7 +99,8 @@ def found(placed: Located, task: Task, rules: Rules, *, utc_offset_ms: int) -> T
     """Judge a single trip by these rules, and return its findings."""
     (block,) = kernel.blocks(placed.drives, rules, annulments(task, 0))
     (verdict,) = verdicts.judged(block.findings, rules)
-    return _found(block, 0, task, placed, verdict, rules, utc_offset_ms)
+    told = _quality(block, 0, task, placed)
+    return _found(block, 0, task, placed.roads, verdict, told, rules, utc_offset_ms)
 
 
 def utc_offset_ms(at_ms: int, zone: datetime.tzinfo) -> int:
@@ -112,23 +108,29 @@ def utc_offset_ms(at_ms: int, zone: datetime.tzinfo) -> int:
     return round((instants.local(at_ms, zone).utcoffset() or datetime.timedelta()).total_seconds()) * 1_000
 
 
+def _quality(block: Block, trip: int, task: Task, placed: Located) -> Quality:
+    told = block.findings.quality(trip)
+    unused = len(task.packed) // SAMPLE_BYTES - told.samples
+    return replace(told, maps=placed.maps[block.trips.start + trip], dropped=unused)
+
+
 def _found(
     block: Block,
     trip: int,
     task: Task,
-    placed: Located,
+    roads: Sequence[Road],
     verdict: TripScore | NotScored,
+    told: Quality,
     rules: Rules,
     utc_offset_ms: int,
 ) -> TripFindings:
-    of_block = replace(block.findings.quality(trip), maps=placed.maps[block.trips.start + trip])
     return findings.of_block(
         *(block, trip, rules),
         scored=verdict if isinstance(verdict, TripScore) and not is_annulled(task) else None,
-        quality=of_samples(task, of_block),
+        quality=told,
         annulled=task.annulled,
         utc_offset_ms=utc_offset_ms,
-        roads=placed.roads,
+        roads=roads,
     )
 
 
@@ -142,16 +144,18 @@ def _judged(tasks: Sequence[Task], policy: Policy, roads: RoadMatcher | None, zo
         spans = _spans(block.findings.spans, len(block.trips))
         for trip, verdict in enumerate(verdicts.judged(block.findings, policy.rules)):
             no = block.trips[trip]
-            told = replace(block.findings.quality(trip), maps=placed.maps[no])
-            job, kept = tasks[no].job, quality.written(of_samples(tasks[no], told))
-            reason = _row_reason(job) or (ANNULLED if is_annulled(tasks[no]) else None)
+            task, job = tasks[no], tasks[no].job
+            told = _quality(block, trip, task, placed)
+            reason = _row_reason(job) or (ANNULLED if is_annulled(task) else None)
             if reason is None and isinstance(verdict, NotScored):
                 moments = int(loaded.timed[no]) >= 2 and int(loaded.lasting_ms[no]) >= policy.rules.scoring.instant_ms
                 reason = _sample_reason(verdict, moments=moments)
-            details = b""
-            if zone is not None and len(tasks[no].packed) <= reads.EXPLAINED * SAMPLE_BYTES:
+            kept, details = quality.written(told), b""
+            if zone is not None and len(task.packed) <= reads.EXPLAINED * SAMPLE_BYTES:
                 offset_ms = utc_offset_ms(job.begun_ms, zone)
-                details = findings.written(_found(block, trip, tasks[no], placed, verdict, policy.rules, offset_ms))
+                details = findings.written(
+                    _found(block, trip, task, placed.roads, verdict, told, policy.rules, offset_ms)
+                )
             if reason is None and isinstance(verdict, TripScore):
                 cover = covers.joined(spans[trip])
                 results.append(Result(job, policy, verdict, events[trip], None, kept, cover, details))
