@@ -13,6 +13,7 @@ import numpy as np
 from tripline.domain import samples
 from tripline.scoring import rules
 from tripline.scoring.drives import Drives, Flags, Ints
+from tripline.scoring.shifted import Trace
 
 PACKED: Final = np.dtype(
     [
@@ -75,6 +76,13 @@ def loaded(tracks: Sequence[Track]) -> Loaded:
         timed=_per_trip(timed, bounds),
         lasting_ms=_lasting(rows["time_ms"][timed], np.append(0, np.cumsum(timed))[bounds]),
     )
+
+
+def trace(packed: bytes) -> Trace:
+    """Return the positions of one trip in order of time. Raises ValueError when packed samples are truncated."""
+    drives = loaded([Track(packed, None, "", None)]).drives
+    order = np.argsort(drives.time_ms, kind="stable")
+    return Trace(drives.time_ms[order], drives.lat[order], drives.lon[order])
 
 
 def _count(packed: bytes) -> int:

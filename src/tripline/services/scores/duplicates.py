@@ -4,20 +4,40 @@ Trips are ranked by the time they cover; ties go to the earlier trip. A trip cou
 same drive counts. A trip therefore depends only on higher-ranked trips, and a change to it causes only lower-ranked
 ones to be rescored. That recursion ends, since fewer trips remain at each step.
 
+Two trips are one drive if they share time, or, as the clock of one sensor may be wrong, if they show the same places a
+constant time apart. Then the times of receipt decide where both sensors sent live; where one sent later, the clocks
+must be whole hours apart, so that a driver whose sensors take turns on one route keeps each drive.
+
 All of this happens in the transaction that stores a result, under the lock of the vehicle. Not here: the cover of a
-trip (`scoring/covers.py`).
+trip (`scoring/covers.py`), the comparison of places (`scoring/shifted.py`).
 """
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from tripline.later import Later
 from tripline.scoring import covers as spans
-from tripline.scoring.covers import Cover
-from tripline.store.scores import covers, rescore
+from tripline.scoring.covers import Cover, Interval
+from tripline.store.scores import covers, rescore, scores
 from tripline.store.scores.covers import Covering, Origin
 from tripline.store.transactions import ReadTx, WriteTx
 
+if TYPE_CHECKING:
+    from tripline.scoring import shifted
+    from tripline.services.scores import arrays
+else:
+    # They import numpy, which readers of explanations need not load.
+    arrays = Later("tripline.services.scores.arrays")
+    shifted = Later("tripline.scoring.shifted")
+
 DUPLICATE: Final = "duplicate"
 """Reason a trip has no score when another trip of the vehicle counts for the same drive."""
+MOST_APART_MS: Final = 14 * 3_600_000
+"""Greatest time between two time zones in use and universal time: so far a clock set to local time is off."""
+HOUR_MS: Final = 3_600_000
+CLOSE_MS: Final = 30_000
+"""Two clocks are whole hours apart to within this time."""
+AS_LONG: Final = 0.75
+"""The shorter of two trips of one drive covers at least this part of the other's time."""
 
 
 def counting(tx: ReadTx, trip_no: int, vehicle_id: str | None, cover: Cover) -> Covering | None:
@@ -41,26 +61,59 @@ def keep(
     stood, stands = before if counted else (), cover if counts else ()
     if stood == stands or vehicle_id is None:
         return
-    below = {
-        each.trip_no for known in (stood, stands) for each in _one_drive(tx, trip_no, vehicle_id, known, above=False)
-    }
-    rescore.ask(tx, sorted(below), due_ms=now_ms)
+    affected = _one_drive(tx, trip_no, vehicle_id, stands, above=False)
+    # A trip that counts beside this one goes on to count without it.
+    affected += [each for each in _possible(tx, trip_no, vehicle_id, stood, above=False) if not each.counts]
+    rescore.ask(tx, sorted({each.trip_no for each in affected}), due_ms=now_ms)
 
 
 def _one_drive(tx: ReadTx, trip_no: int, vehicle_id: str, cover: Cover, *, above: bool) -> list[Covering]:
     """Trips of other sensors for the same drive as this cover, ranked above or below it."""
-    others = [each for each in covers.sharing(tx, vehicle_id, cover) if each.trip_no != trip_no] if cover else []
-    if not others:
+    return [
+        each
+        for each in _possible(tx, trip_no, vehicle_id, cover, above=above)
+        if spans.is_one_drive(cover, each.cover) or _is_shifted(tx, trip_no, cover, each)
+    ]
+
+
+def _possible(tx: ReadTx, trip_no: int, vehicle_id: str, cover: Cover, *, above: bool) -> list[Covering]:
+    """Trips of other sensors, ranked above or below this cover, that share time with it or arrived within hours."""
+    if not cover:
+        return []
+    near = {each.trip_no: each for each in covers.sharing(tx, vehicle_id, cover) if each.trip_no != trip_no}
+    near |= {each.trip_no: each for each in covers.beside(tx, trip_no, within_ms=MOST_APART_MS)}
+    if not near:
         return []
     origin = covers.origin(tx, trip_no)
     own = _rank(trip_no, cover)
     return [
         each
-        for each in others
-        if (_rank(each.trip_no, each.cover) < own) is above
-        and _is_other_sensor(origin, each.origin)
-        and spans.is_one_drive(cover, each.cover)
+        for each in near.values()
+        if (_rank(each.trip_no, each.cover) < own) is above and _is_other_sensor(origin, each.origin)
     ]
+
+
+def _is_shifted(tx: ReadTx, trip_no: int, cover: Cover, other: Covering) -> bool:
+    """True if the trips show the same places at times that a wrong clock explains."""
+    (short_ms, shorter), (long_ms, longer) = sorted(
+        (spans.lasting_ms(spanned), no) for spanned, no in ((cover, trip_no), (other.cover, other.trip_no))
+    )
+    if short_ms < AS_LONG * long_ms:
+        return False
+    one, two = covers.receipt(tx, trip_no), covers.receipt(tx, other.trip_no)
+    live = _is_live(one, cover) and _is_live(two, other.cover)
+    if live and not spans.is_one_drive((one,), (two,)):
+        return False
+    offset_ms = shifted.offset_ms(*(arrays.trace(scores.samples(tx, no)) for no in (longer, shorter)))
+    if offset_ms is None or live:
+        return offset_ms is not None
+    of_hours_ms = round(offset_ms / HOUR_MS) * HOUR_MS
+    return abs(offset_ms - of_hours_ms) <= CLOSE_MS and abs(of_hours_ms) <= MOST_APART_MS
+
+
+def _is_live(receipt: Interval, cover: Cover) -> bool:
+    """True if the trip arrived while it was driven."""
+    return 2 * (receipt.end_ms - receipt.begin_ms) > spans.lasting_ms(cover)
 
 
 def _rank(trip_no: int, cover: Cover) -> tuple[int, int]:

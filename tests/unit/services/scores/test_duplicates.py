@@ -2,10 +2,11 @@
 
 import pytest
 from sqlalchemy import insert, update
+from tests.support import box_dirt
 from tests.support.scoring_rows import COMPANY, START_MS, VEHICLE, add_microtrip, played, sample
 
 from tripline.domain.access import Actor, Authority
-from tripline.domain.ids import CompanyId, UserId
+from tripline.domain.ids import CompanyId, TimeIds, UserId
 from tripline.services.scores import reads, rescore
 from tripline.store import tables
 from tripline.store.scores import scores
@@ -18,6 +19,38 @@ METRES = 9_000
 def span(first, last, *, step=4):
     """Samples from one second to another."""
     return [sample(second, 50) for second in range(first, last + 1, step)]
+
+
+async def add_drive(rig, sensor_id, *, clock_s=0, received_s=None, seed=1, rows=slice(None)):
+    """A drive along one street, the same for the same seed, by a clock that is off; messages of 50 samples.
+
+    `received_s`: when it began, if it was sent live; None: sent at once at the beginning of the rig's time.
+    """
+    drive = {name: column[rows].tolist() for name, column in box_dirt.town(seed).items()}
+    packed = [
+        sample(second + clock_s, kmh, lat=lat, lon=lon) for second, lat, lon, kmh in zip(*drive.values(), strict=True)
+    ]
+    messages = [b"".join(packed[first : first + 50]) for first in range(0, len(packed), 50)]
+    trip_no = await rig.add_trip(messages, sensor_id=sensor_id)
+    if received_s is not None:
+        await _receive_live(rig, trip_no, received_s)
+    return trip_no
+
+
+async def _receive_live(rig, trip_no, begin_s):
+    numbers = TimeIds(node=1)
+    nos = [no for no, of in await rig.rows(tables.microtrip, "no", "trip_no") if of == trip_no]
+    for number, no in enumerate(nos, 1):
+        at_ms = START_MS + (begin_s + 50 * number) * 1_000 + trip_no % 1_000
+        moved = update(tables.microtrip).where(tables.microtrip.c.no == no)
+        await rig.write(lambda tx, moved=moved, at_ms=at_ms: tx.run(moved.values(no=numbers.take(1, now_ms=at_ms))))
+
+
+async def annul(rig, trip_no):
+    """Accept a dispute of the whole trip."""
+    values = {"no": 1, "id": THIRD, "company_id": COMPANY, "trip_no": trip_no, "reason": "DEVICE", "text": "x"}
+    await rig.write(lambda tx: tx.run(insert(tables.dispute).values(state="ACCEPTED", **values)))
+    await rig.ask_again(trip_no)
 
 
 async def told(rig):
@@ -91,6 +124,70 @@ def test_trips_are_one_drive_by_more_than_half_of_the_shorter_and_of_two_sensors
     assert played(tmp_path, play) == (expected, expected.count(None))
 
 
+ONE, TWO = [None, "duplicate"], [None, None]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ({}, {"clock_s": 3_600}, ONE),
+        ({}, {"clock_s": -32_400}, ONE),
+        ({}, {"clock_s": 3_600, "rows": slice(60, None, 3)}, ONE),
+        ({}, {"clock_s": 15 * 3_600}, TWO),
+        ({}, {"clock_s": 2_400}, TWO),
+        ({}, {"clock_s": 3_600, "seed": 2}, TWO),
+        ({}, {"clock_s": 3_600, "rows": slice(600, None)}, TWO),
+        ({"received_s": 0}, {"received_s": 9, "clock_s": -2_400}, ONE),
+        ({"received_s": 0}, {"received_s": 9, "clock_s": -40 * 86_400}, ONE),
+        ({"received_s": 0}, {"received_s": 3_600, "clock_s": 3_600}, TWO),
+        ({"received_s": 0}, {"received_s": 9, "clock_s": 3_600, "seed": 2}, TWO),
+        ({"received_s": 0}, {"clock_s": -3_600}, ONE),
+    ],
+    ids=[
+        *("an hour", "nine hours", "later and seldom", "beyond any time zone", "no whole hours", "other traffic"),
+        *("half the drive", "live", "live, days off", "live one after the other", "live, other traffic", "one live"),
+    ],
+)
+def test_clock_that_is_wrong_makes_no_second_drive(tmp_path, first, second, expected):
+    """A driver who takes the same street twice, with sensors that take turns, loses no drive."""
+
+    async def play(rig):
+        await add_drive(rig, GPS, **first)
+        await add_drive(rig, OBD, **second)
+        await rig.drain()
+        return await told(rig)
+
+    assert played(tmp_path, play) == (expected, expected.count(None))
+
+
+def test_trip_of_a_wrong_clock_is_judged_again_with_the_trip_that_counts(tmp_path):
+    """The longer one comes later, and is annulled in the end."""
+
+    async def play(rig):
+        await add_drive(rig, GPS, clock_s=3_600, rows=slice(60, None))
+        await rig.drain()
+        seen = [await told(rig)]
+        longer = await add_drive(rig, OBD)
+        await rig.drain()
+        seen.append(await told(rig))
+        await annul(rig, longer)
+        await rig.drain()
+        return [*seen, await told(rig)]
+
+    seen = played(tmp_path, play)
+    assert seen == [([None], 1), (["duplicate", None], 1), ([None, "annulled"], 1)]
+
+
+def test_one_sensor_that_drives_the_same_twice_has_two_drives(tmp_path):
+    async def play(rig):
+        await add_drive(rig, GPS)
+        await add_drive(rig, GPS, clock_s=3_600)
+        await rig.drain()
+        return await told(rig)
+
+    assert played(tmp_path, play) == (TWO, 2)
+
+
 def test_deleted_sensors_of_two_types_are_two(tmp_path):
     async def play(rig):
         await add(rig, 0, 80, None)
@@ -148,20 +245,7 @@ def test_late_data_turns_it_round_and_back_again_when_it_is_annulled(tmp_path):
         await rig.ask_again(second)
         await rig.drain()
         seen.append(await told(rig))
-        await rig.write(
-            lambda tx: tx.run(
-                insert(tables.dispute).values(
-                    no=1,
-                    id=THIRD,
-                    company_id=COMPANY,
-                    trip_no=second,
-                    reason="DEVICE",
-                    text="x",
-                    state="ACCEPTED",
-                )
-            )
-        )
-        await rig.ask_again(second)
+        await annul(rig, second)
         await rig.drain()
         return first, [*seen, await told(rig)]
 
