@@ -33,7 +33,6 @@ from tripline.language.catalogue import Language
 from tripline.later import Later
 from tripline.ports.clocks import Clock
 from tripline.ports.maps import RoadMatcher
-from tripline.scoring import rules as scoring_rules
 from tripline.scoring.covers import Interval
 from tripline.scoring.rules import EventType
 from tripline.scoring.score import COUNTED
@@ -350,8 +349,7 @@ def to_preview(tx: ReadTx, *, actor: Actor, dispute_id: str) -> ToDecide:
     if job is None:
         raise NotFound("id", thing=access.Thing.TRIP)
     no = score_reads.to_explain(tx, dispute.trip_id).policy or job.policy or 1
-    policy = policies.one(tx, no) or Policy(1, scoring_rules.read(policies.FIRST))
-    return ToDecide(dispute, scores.task(tx, job), policy)
+    return ToDecide(dispute, scores.task(tx, job), policies.of_result(tx, no))
 
 
 def score_without(found: ToDecide, roads: RoadMatcher | None = None) -> float | None:

@@ -16,7 +16,6 @@ from tripline.domain.refusals import BadParameter, NotFound
 from tripline.domain.scores import WhyNot, why_not
 from tripline.domain.trips import State
 from tripline.scoring import quality
-from tripline.scoring import rules as scoring_rules
 from tripline.services.scores import duplicates
 from tripline.store.accounts import accounts
 from tripline.store.fleet import vehicles
@@ -189,8 +188,7 @@ def _rejudged(tx: ReadTx, kept: Explainable) -> Rejudged:
     job = scores.as_if_asked(tx, kept.trip_no)
     if job is None:
         raise NotFound("id", thing=access.Thing.TRIP)
-    policy = policies.one(tx, kept.policy or job.policy or 1) or Policy(1, scoring_rules.read(policies.FIRST))
-    return Rejudged(scores.task(tx, job), policy)
+    return Rejudged(scores.task(tx, job), policies.of_result(tx, kept.policy or job.policy or 1))
 
 
 def _counting(tx: ReadTx, kept: Explainable) -> TripId | None:

@@ -101,6 +101,11 @@ def one(tx: ReadTx, no: int) -> Policy | None:
     return None if row is None else Policy(no, scoring_rules.read(row.body))
 
 
+def of_result(tx: ReadTx, no: int) -> Policy:
+    """The policy of a trip's result; policy 1 if the result names none that is stored."""
+    return one(tx, no) or Policy(1, scoring_rules.read(FIRST))
+
+
 def every(tx: ReadTx) -> list[Policy]:
     """All policies, the oldest first."""
     return [Policy(row.no, scoring_rules.read(row.body)) for row in tx.all(_ALL)]
