@@ -40,7 +40,7 @@ class HarshEvent(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class OverspeedStretch(msgspec.Struct, frozen=True, rename="camel"):
-    """Consecutive samples over the limit, and their cost."""
+    """Consecutive samples above the limit with its tolerance, and their cost."""
 
     ids: Annotated[list[Id], about("ids of the GPS events", [examples.EVENT])]
     begin_ts: Annotated[int, about("the first sample, epoch ms", 1735691500000)]
@@ -63,7 +63,7 @@ class OverspeedStretch(msgspec.Struct, frozen=True, rename="camel"):
         about("number and name of the road, empty where the map has neither; null: no road is known", "28 Landstrasse"),
     ]
     link: Annotated[str | None, about("its link at the first sample, as in `info`; null: no road is known", "23737423")]
-    seconds: Annotated[float, about("time counted", 12.0)]
+    seconds: Annotated[float, about("seconds above `countedAbove`", 12.0)]
     annulled: Annotated[Id | None, about("the accepted dispute for which it does not count", None)]
     cost: Annotated[float, about("points", 0.48)]
     without_it: Annotated[
@@ -139,7 +139,7 @@ class ScoreExplanation(msgspec.Struct, frozen=True, rename="camel"):
     ]
     dist: Annotated[float, about("distance driven, metres", 49162.0)]
     harsh_events: Annotated[list[HarshEvent], about("manoeuvres, by time", [])]
-    overspeed: Annotated[list[OverspeedStretch], about("stretches over the limit, by time", [])]
+    overspeed: Annotated[list[OverspeedStretch], about("stretches above the limit with its tolerance, by time", [])]
     braking: Annotated[list[StyleItem], about("braking, by time; empty where the policy gives it no weight", [])]
     corners: Annotated[list[StyleItem], about("fast corners, by time; empty as before", [])]
     limits: Annotated[list[LimitStretch], about("the limit along the trip, by time; empty without usable samples", [])]

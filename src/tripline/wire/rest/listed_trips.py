@@ -58,7 +58,7 @@ class ListedTripRecord(msgspec.Struct, frozen=True, rename="camel", kw_only=True
     driving: Annotated[float | None, about("driving time, seconds; null: no score", 4110.0)]
     accel: Annotated[int | None, about("sudden starts and accelerations; null: no score", 1)]
     de_accel: Annotated[int | None, about("sudden decelerations and stops; null: no score", 0)]
-    over_speed: Annotated[int | None, about("samples over the limit; null: no score", 12)]
+    over_speed: Annotated[int | None, about("samples above the limit with its tolerance; null: no score", 12)]
     disputed: Annotated[bool, about("whether a dispute of it is open", False)]
 
 

@@ -38,7 +38,7 @@ class Per100Km(msgspec.Struct, frozen=True, rename="camel"):
 
     accel: Annotated[float, about("sudden starts and accelerations", 1.5)]
     de_accel: Annotated[float, about("sudden decelerations and stops", 0.5)]
-    over_speed: Annotated[float, about("samples over the limit", 12.0)]
+    over_speed: Annotated[float, about("samples above the limit with its tolerance", 12.0)]
 
 
 class TrendSums(msgspec.Struct, frozen=True, rename="camel"):
@@ -59,13 +59,14 @@ class TrendSums(msgspec.Struct, frozen=True, rename="camel"):
     driving: Annotated[float, about("driving time, seconds", 15120.0)]
     accel: Annotated[int, about("sudden starts and accelerations", 3)]
     de_accel: Annotated[int, about("sudden decelerations and stops", 1)]
-    over_speed: Annotated[int, about("samples over the limit", 28)]
+    over_speed: Annotated[int, about("samples above the limit with its tolerance", 28)]
     per100_km: Annotated[
         Per100Km, about("the counts for each 100 km", {"accel": 1.5, "deAccel": 0.5, "overSpeed": 12.0})
     ]
-    over: Annotated[float, about("time over the limit, seconds", 28.0)]
+    over: Annotated[float, about("seconds above the limit with its tolerance", 28.0)]
     over_share: Annotated[
-        float | None, about("share of the driving time over the limit, 0 to 1; null: no driving time", 0.0019)
+        float | None,
+        about("share of the driving time above the limit with its tolerance, 0 to 1; null: no driving time", 0.0019),
     ]
 
 
