@@ -129,8 +129,51 @@ def test_chart_names_the_span_without_gps_and_the_limit_that_is_assumed(driven):
             watched.page.wait_for_selector(".uplot canvas")
             keys[trip_id] = [each.inner_text() for each in watched.page.locator("[data-key]:visible").all()]
 
-    assumed = "Assumed limit, where the map states none"
-    assert keys == dict(zip(trips, ([assumed], [assumed, "No GPS, or no reports"]), strict=True))
+    assumed, counted = "Assumed limit, where the map states none", "Counts as speeding: more than 10% over the limit"
+    assert keys == dict(zip(trips, ([assumed, counted], [assumed, "No GPS, or no reports"]), strict=True))
+
+
+def test_events_at_one_place_of_the_map_are_apart_and_each_is_chosen(driven):
+    browser, api, session, (trip_id, _) = driven
+
+    with watching(browser, api, session=session) as watched:
+        page = watched.page
+        page.goto(f"{api}/trips/{trip_id}")
+        page.wait_for_selector('[data-map][data-state="drawn"]')
+        # Far away, all of the trip is one place.
+        for _ in range(6):
+            page.locator("[data-map-do=out]").click()
+            page.wait_for_timeout(400)
+        marks = page.locator(".trip-marker")
+        boxes = [each.bounding_box() for each in marks.all()]
+        chosen = []
+        for mark in marks.all():
+            mark.click()
+            chosen.append(chosen_rows(page))
+        followed = []
+        for _ in range(marks.count()):
+            page.locator("[data-do=next-event]").click()
+            followed.append(chosen_rows(page))
+        links = page.locator("#cost-rows th a")
+        by_link = []
+        for link in links.all():
+            link.press("Enter")
+            by_link.append(chosen_rows(page))
+
+    rows = [(no,) for no in range(5)]
+    assert max(abs(one["x"] - other["x"]) for one in boxes for other in boxes) < 100
+    assert all(
+        max(abs(one["x"] - other["x"]), abs(one["y"] - other["y"])) > 15
+        for no, one in enumerate(boxes)
+        for other in boxes[:no]
+    )
+    assert sorted(chosen) == sorted(followed) == by_link == rows
+
+
+def chosen_rows(page):
+    """The numbers of the marked rows."""
+    rows = page.locator("#cost-rows tbody tr")
+    return tuple(no for no in range(rows.count()) if "at" in (rows.nth(no).get_attribute("class") or "").split())
 
 
 def test_without_scripts_sentence_score_and_costs_stand(driven):

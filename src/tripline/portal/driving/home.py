@@ -133,7 +133,7 @@ def _grade(trip: ListedTrip) -> trends.Badge | None:
 def _dearest(each: DriverTrip, visitor: Visitor, figure: figures.Figures) -> Cost | None:
     if each.found is None:
         return None
-    found = costs.rows(each.found, each.disputes, say=visitor.say, figures=figure)
+    found = costs.rows(each.found, each.disputes, rules=each.rules, say=visitor.say, figures=figure)
     return next((cost for cost in found if cost.points >= _LEAST_POINTS and not cost.annulled), None)
 
 

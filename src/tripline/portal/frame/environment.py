@@ -31,7 +31,7 @@ else:
 
 TEMPLATES: Final = Path(__file__).parent.parent / "templates"
 _COMPONENTS: Final = "components.html"
-_FILTERS: Final = ("number", "km", "speed", "bytes", "date", "time", "exact", "minute", "lasting")
+_FILTERS: Final = ("number", "km", "speed", "bytes", "date", "time", "exact", "minute", "lasting", "zone")
 
 
 class FormError(msgspec.Struct, frozen=True):

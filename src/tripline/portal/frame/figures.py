@@ -101,6 +101,11 @@ class Figures:
         """Time of day of an instant, epoch ms, to the minute."""
         return f"{self._at(at_ms):%H:%M}"
 
+    def zone(self, at_ms: int) -> str:
+        """The time zone at an instant, epoch ms: its name and its offset from UTC."""
+        at = self._at(at_ms)
+        return f"{dates.get_timezone_name(at, locale=self._locale)} (UTC{at.isoformat()[-6:]})"
+
     def lasting(self, value_ms: int | None) -> str:
         """A duration in hours and minutes, in whole minutes."""
         if value_ms is None:

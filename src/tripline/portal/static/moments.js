@@ -5,15 +5,12 @@ const LANGUAGE = document.documentElement.lang;
 /** Words with these texts, in a time zone. */
 export function momentWords(texts, timeZone) {
   const number = new Intl.NumberFormat(LANGUAGE, { maximumFractionDigits: 0 });
-  const kmh = [0, 1].map((decimals) => new Intl.NumberFormat(LANGUAGE, { style: "unit", unit: "kilometer-per-hour", minimumFractionDigits: decimals, maximumFractionDigits: decimals }));
+  const kmh = new Intl.NumberFormat(LANGUAGE, { style: "unit", unit: "kilometer-per-hour", maximumFractionDigits: 0 });
   const clock = new Intl.DateTimeFormat(LANGUAGE, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23", timeZone });
   const filled = (name, values) => texts[name].replace(/\{(\w+)\}/g, (_, key) => values[key]);
-  const speed = (value, decimals = 0) => (value === null || value === undefined ? texts.no_speed : kmh[decimals].format(value));
+  const speed = (value) => (value === null ? texts.no_speed : kmh.format(value));
   return {
     clock,
-    filled,
-    number,
-    speed,
     /** How many samples of a track are drawn; empty for all. */
     thinned: ({ all, length }) => (all > length ? filled("thinned", { shown: number.format(length), all: number.format(all) }) : ""),
     /** Time, speed and limit of a sample. */

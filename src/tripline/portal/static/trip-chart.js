@@ -1,4 +1,5 @@
-// Speed over time with the limit as a step line, dotted where it is assumed; holes are shaded. Its cursor is the moment that the map shows; dragging looks closer.
+// Speed over time, marked where it counts as speeding, with the limit as a step line, dotted where it is assumed; holes are
+// shaded. Its cursor is the moment that the map shows; dragging looks closer.
 import { colour } from "./colours.js";
 import uPlot from "./uplot/uplot.mjs";
 
@@ -18,12 +19,16 @@ export function drawChart(place, track, { zone, language, brushed, span = [track
   const exact = new Intl.DateTimeFormat(language, { ...minutes, second: "2-digit" });
   const seconds = track.times.map((time) => time / 1000);
   const [begin, end] = span.map((time) => time / 1000);
+  const torn = track.behind(holes);
   let chart;
 
+  const isTorn = (no) => track.times[no] - track.times[no - 1] > gap || torn.has(no);
+  const speeding = track.speeding();
+  const counted = track.speeds.map((speed, no) => (speeding[no] || speeding[no - 1] ? speed : null));
   /** Ends of the holes in the line, in pixels. */
-  const gaps = (drawn, _, first, last, ends) => {
+  const gaps = (isHole) => (drawn, _, first, last, ends) => {
     for (let no = first + 1; no <= last; no += 1) {
-      if (track.times[no] - track.times[no - 1] > gap || track.isBehind(no, holes)) ends.push([no - 1, no].map((each) => drawn.valToPos(seconds[each], "x", true)));
+      if (isHole(no)) ends.push([no - 1, no].map((each) => drawn.valToPos(seconds[each], "x", true)));
     }
     return ends.sort((one, other) => one[0] - other[0]);
   };
@@ -63,7 +68,8 @@ export function drawChart(place, track, { zone, language, brushed, span = [track
     ],
     series: [
       {},
-      { stroke: () => colour("--speed-3"), width: 1.5, points: { show: false }, gaps },
+      { stroke: () => colour("--speed-3"), width: 1.5, points: { show: false }, gaps: gaps(isTorn) },
+      { stroke: () => colour("--over-2"), width: 3, points: { show: false }, gaps: gaps((no) => counted[no - 1] !== null && counted[no] !== null && (!speeding[no - 1] || isTorn(no))) },
       limit("--over-2", [6, 3]),
       limit("--ink-soft", [2, 4]),
     ],
@@ -86,7 +92,7 @@ export function drawChart(place, track, { zone, language, brushed, span = [track
   };
   options.axes[0].space = 72;
   options.axes[1].size = 72;
-  chart = new uPlot(options, [seconds, track.speeds, limits(false), limits(true)], place);
+  chart = new uPlot(options, [seconds, track.speeds, counted, limits(false), limits(true)], place);
   // uPlot keeps its axis, selection and cursor in elements without a meaning of their own.
   place.firstElementChild.ariaHidden = "true";
   new ResizeObserver(() => chart.setSize({ width: place.clientWidth, height: HEIGHT - 2 })).observe(place);
@@ -104,7 +110,7 @@ export function drawChart(place, track, { zone, language, brushed, span = [track
   });
   place.ariaValueMax = String(track.length - 1);
   for (const each of place.parentElement.querySelectorAll("[data-key]")) {
-    const seen = { assumed: track.assumed.includes(true), "no-fix": holes.length > 0, "no-speed": !track.hasSpeeds, limit: track.limits.some((limit, no) => limit !== null && !track.assumed[no]) };
+    const seen = { assumed: track.assumed.includes(true), counted: track.counted.length > 0, "no-fix": holes.length > 0, "no-speed": !track.hasSpeeds, limit: track.limits.some((limit, no) => limit !== null && !track.assumed[no]) };
     each.hidden = !seen[each.dataset.key];
   }
   const shown = {

@@ -18,7 +18,7 @@ async function fetchTrack(address) {
 }
 
 /** Whether a limit from this source is assumed, because the map does not state it. */
-export const isAssumed = (limitSource) => limitSource === "roadClass" || limitSource === "default";
+const isAssumed = (limitSource) => limitSource === "roadClass" || limitSource === "default";
 
 /** Least time without a report that counts as a hole, ms. */
 const SILENT_MS = 30_000;
@@ -34,10 +34,14 @@ export class Track {
     this.limits = runs.map((run) => run?.limit ?? null);
     this.assumed = runs.map((run) => isAssumed(run?.limitSource));
     this.events = [
-      ...harshEvents.map((each) => ({ kind: each.eventTy, at: each.eventTs, point: [each.posLon, each.posLat], cost: each.cost, event: each })),
-      ...overspeed.map((each) => ({ kind: 5, at: each.beginTs, point: [each.posLon, each.posLat], cost: each.cost, event: each })),
+      ...harshEvents.map((each) => ({ kind: each.eventTy, at: each.eventTs, point: [each.posLon, each.posLat] })),
+      ...overspeed.map((each) => ({ kind: 5, at: each.beginTs, point: [each.posLon, each.posLat] })),
     ].sort((one, other) => one.at - other.at);
+    /** Stretches over the limit that cost points. */
+    this.counted = overspeed.filter((each) => each.annulled === null);
     this.moment = 0;
+    /** The event that is shown; null: only a moment. */
+    this.event = null;
     this.listeners = [];
   }
 
@@ -50,32 +54,51 @@ export class Track {
     return this.speeds.some((speed) => speed !== null);
   }
 
-  /** Call back with the place of each new moment, and with who chose it. */
+  /** Call back with the place of each new moment, and with the part that chose it. */
   onMoment(listener) {
     this.listeners.push(listener);
   }
 
-  /** Show the sample at a place; `by` names the part that chose it. */
-  show(place, by = "") {
+  /** Show the sample at a place, of an event if there is one; `by` names the part that chose it. */
+  show(place, by = "", event = null) {
+    this.event = event;
     this.moment = Math.max(0, Math.min(this.length - 1, Math.round(place)));
     for (const listener of this.listeners) listener(this.moment, by);
   }
 
-  /** The place of the sample nearest to an instant. */
-  near(at) {
+  /** Show an event. */
+  showEvent(event, by) {
+    this.show(this.near(event.at), by, event);
+  }
+
+  /** The event after the one that is shown, or after this moment; after the last one the first. */
+  get nextEvent() {
+    const shown = this.events.indexOf(this.event);
+    const now = this.times[this.moment];
+    return (shown >= 0 ? this.events[shown + 1] : this.events.find((each) => this.times[this.near(each.at)] > now)) ?? this.events[0];
+  }
+
+  /** The place of the first sample at an instant or later; of the last sample if there is none. */
+  #from(at) {
     let [low, high] = [0, this.length - 1];
     while (low < high) {
       const middle = (low + high) >> 1;
       if (this.times[middle] < at) low = middle + 1;
       else high = middle;
     }
+    return low;
+  }
+
+  /** The place of the sample nearest to an instant. */
+  near(at) {
+    const low = this.#from(at);
     return low > 0 && at - this.times[low - 1] < this.times[low] - at ? low - 1 : low;
   }
 
   /** The position at an instant, between two samples. */
   pointAt(at) {
-    const next = this.times.findIndex((time) => time >= at);
-    if (next <= 0) return this.points[next < 0 ? this.length - 1 : 0];
+    const next = this.#from(at);
+    if (next === 0 || this.times[next] <= at) return this.points[next];
     const [from, to] = [this.times[next - 1], this.times[next]];
     const share = (at - from) / (to - from);
     const [one, other] = [this.points[next - 1], this.points[next]];
@@ -86,6 +109,15 @@ export class Track {
   excess(place) {
     const [speed, limit] = [this.speeds[place], this.limits[place]];
     return speed === null || limit === null ? null : speed - limit;
+  }
+
+  /** Whether the time from each sample to the next one counts as speeding. */
+  speeding() {
+    let stretch = 0;
+    return this.times.map((at) => {
+      while (stretch < this.counted.length && this.counted[stretch].endTs <= at) stretch += 1;
+      return stretch < this.counted.length && this.counted[stretch].beginTs <= at;
+    });
   }
 
   /** West, south, east, north of the samples between two places; of all by default. */
@@ -109,9 +141,10 @@ export class Track {
     return [...silent, ...this.noFix.filter((lost) => !silent.some((span) => isIn(lost, span)))];
   }
 
-  /** Whether one of these spans lies between a sample and the one before. */
-  isBehind(no, spans) {
-    return spans.some(({ beginTs, endTs }) => this.times[no - 1] <= beginTs && endTs <= this.times[no]);
+  /** Places of the samples that have one of these spans between them and the sample before. */
+  behind(spans) {
+    const places = spans.map(({ beginTs, endTs }) => [this.#from(endTs), beginTs, endTs]);
+    return new Set(places.filter(([no, begin, end]) => no > 0 && this.times[no - 1] <= begin && end <= this.times[no]).map(([no]) => no));
   }
 
   #runsOf(runs) {

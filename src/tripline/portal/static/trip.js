@@ -5,7 +5,7 @@ import { say } from "./page.js";
 import { drawChart } from "./trip-chart.js";
 import { drawMap } from "./trip-map.js";
 import { Replay } from "./trip-replay.js";
-import { isAssumed, openTrack } from "./trip-track.js";
+import { openTrack } from "./trip-track.js";
 
 const LANGUAGE = document.documentElement.lang;
 const place = document.querySelector("[data-trip]");
@@ -17,23 +17,17 @@ async function open() {
   const part = (name) => place.querySelector(`[data-part="${name}"]`);
   const track = await openTrack(place);
   if (!track) return;
-  const points = new Intl.NumberFormat(LANGUAGE, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
   const words = momentWords(texts, place.dataset.zone);
-  const { clock, filled, number, speed } = words;
+  const links = [...document.querySelectorAll("[data-moment]")];
+  const nameOf = ({ kind, at }) => `${shapes[kind]}-${at}`;
   part("thinned").textContent = words.thinned(track);
   place.querySelector(".trip-tools").hidden = !track.hasSpeeds;
+  place.querySelector('[data-excess="unknown"]').hidden = track.times.every((_, no) => track.excess(no) !== null);
 
-  /** Decimals that tell the speed from the one above which it counts. */
-  const decimals = ({ maxSpeed, countedAbove }) => Number(Math.round(maxSpeed) <= Math.round(countedAbove));
-  const limited = (event) =>
-    filled(isAssumed(event.limitSource) ? "limit_assumed" : "limit", { limit: speed(event.limit), counted: speed(event.countedAbove, decimals(event)) });
-
-  /** What an event was, in words. */
-  function told({ kind, at, cost, event }) {
-    const what = `${texts[shapes[kind]]}, ${clock.format(at)}`;
-    const measured = kind === 5 ? speed(event.maxSpeed, decimals(event)) : `${number.format(event.beginSpeed)} – ${speed(event.endSpeed)}`;
-    const allowed = kind === 5 ? limited(event) : event.threshold ? filled("below", { rate: filled("rate", { value: points.format(event.threshold) }), when: texts[`threshold.${event.thresholdName}`] }) : "–";
-    return filled("event_at", { what, measured, allowed, points: points.format(cost) });
+  /** What an event was, in the words of its row; events beyond the table have only their kind and time. */
+  function told(event) {
+    const link = links.find((each) => each.dataset.event === nameOf(event));
+    return link?.dataset.told ?? `${texts[shapes[event.kind]]}, ${words.clock.format(event.at)}`;
   }
 
   const holes = track.holes();
@@ -46,13 +40,13 @@ async function open() {
     holes,
     brushed: (first, last) => {
       if (!replay?.running) map?.showPart(first, last);
-      for (const link of document.querySelectorAll("[data-moment]")) {
+      for (const link of links) {
         const at = Number(link.dataset.moment);
         link.closest("tr")?.classList.toggle("outside", at < track.times[first] || at > track.times[last]);
       }
     },
   });
-  drawMap(place.querySelector("[data-map]"), track, { icons: place.dataset.icons, shapes, told, holes }).then((drawn) => {
+  drawMap(place.querySelector("[data-map]"), track, { icons: place.dataset.icons, shapes, told, ends: [texts["map.begin"], texts["map.end"]], holes }).then((drawn) => {
     map = drawn;
     map?.colourBy(place.querySelector("[name=trip-colour]:checked").value);
     map?.moveTo(track.points[track.moment]);
@@ -73,9 +67,8 @@ async function open() {
   );
 
   track.onMoment((no, by) => {
-    const event = by === "event" || by === "table" ? track.events.find((each) => track.near(each.at) === no) : undefined;
     const moment = words.sample(track, no);
-    const here = event ? `${moment}. ${told(event)}` : moment;
+    const here = track.event ? `${moment}. ${told(track.event)}` : moment;
     part("at").textContent = here;
     chartPlace.ariaValueNow = String(no);
     chartPlace.ariaValueText = here;
@@ -89,15 +82,14 @@ async function open() {
         map?.reveal(track.points[no]);
       }
     }
-    mark(track.times[no]);
+    mark();
     if (by === "keys" || by === "event" || by === "table") remember();
   });
 
-  /** Mark the row of an event at this instant. */
-  function mark(at) {
-    for (const link of document.querySelectorAll("[data-moment]")) {
-      link.closest("tr")?.classList.toggle("at", Math.abs(Number(link.dataset.moment) - at) < 1000);
-    }
+  /** Mark the row of the event that is shown, else the rows of this instant. */
+  function mark() {
+    const isShown = ({ moment, event }) => (track.event ? event === nameOf(track.event) : Math.abs(Number(moment) - track.times[track.moment]) < 1000);
+    for (const link of links) link.closest("tr")?.classList.toggle("at", isShown(link.dataset));
   }
 
   /** Put the moment into the address. */
@@ -121,12 +113,20 @@ async function open() {
   });
   part("pace").addEventListener("change", (event) => (replay.pace = Number(event.target.value)));
   place.querySelector('[data-do="next-event"]').addEventListener("click", () => {
-    const now = track.times[track.moment];
-    const event = track.events.find((each) => track.times[track.near(each.at)] > now) ?? track.events[0];
+    const event = track.nextEvent;
     if (!event) return;
-    track.show(track.near(event.at), "event");
+    track.showEvent(event, "event");
     say(told(event));
   });
+  for (const link of links) {
+    link.addEventListener("click", (click) => {
+      const event = track.events.find((each) => nameOf(each) === link.dataset.event);
+      // Braking and corners are events of the table alone: the address names their moment.
+      if (!event || click.ctrlKey || click.metaKey) return;
+      click.preventDefault();
+      track.showEvent(event, "table");
+    });
+  }
   const follow = place.querySelector('[data-do="follow"]');
   follow.addEventListener("click", () => {
     if (!map) return;

@@ -11,9 +11,11 @@ import msgspec
 
 from tripline.domain.disputes import Dispute, State
 from tripline.portal.frame.figures import Figures
+from tripline.scoring import score
 from tripline.scoring.quality import LimitSource
-from tripline.scoring.rules import EventType
+from tripline.scoring.rules import EventType, Rules
 from tripline.services import places
+from tripline.services.scores.reads import Outcome
 
 if TYPE_CHECKING:
     from tripline.services.scores.explanation import Explanation
@@ -37,6 +39,8 @@ ROADS: Final = ", "
 _MINUTE_S: Final = 60
 _DECIMALS: Final = 2
 """Most decimals of a speed."""
+_FREE: Final = 99.95
+"""Scores above this one lack no point in the figures shown."""
 _KNOWN_LITTLE: Final = 0.05
 """Below this share of distance with a known limit, a trip without costs is not called free of them."""
 
@@ -70,8 +74,8 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     """Its newest dispute that is open or decided."""
 
 
-def rows(found: "Explanation", disputes: Sequence[Dispute], *, say: Say, figures: Figures) -> list[Cost]:
-    """Return the events of a trip, those that cost most first."""
+def rows(found: "Explanation", disputes: Sequence[Dispute], *, rules: Rules, say: Say, figures: Figures) -> list[Cost]:
+    """Return the events of a trip, those that cost most first. `rules`: of its score."""
     roads = [(run.begin_ms, run.end_ms, run.road.name) for run in found.limits if run.road is not None]
 
     def road_at(at_ms: int) -> str:
@@ -100,7 +104,7 @@ def rows(found: "Explanation", disputes: Sequence[Dispute], *, say: Say, figures
             SHAPES[each.type],
             at_ms=each.at_ms,
             measured=_changed(each, say),
-            allowed=_threshold(each, say),
+            allowed=_threshold(each, rules, say),
             annulled=each.annulled is not None,
             event_id=each.event_id,
             dispute=_of_event(disputes, each.type, each.at_ms, each.at_ms),
@@ -108,7 +112,7 @@ def rows(found: "Explanation", disputes: Sequence[Dispute], *, say: Say, figures
         for each in found.manoeuvres
     ]
     for stretch in found.stretches:
-        measured, allowed = _speeds(stretch, say, figures)
+        measured, allowed = _speeds(stretch, rules, say, figures)
         costs.append(
             cost(
                 stretch,
@@ -146,25 +150,33 @@ def _changed(found: "Manoeuvre", say: Say) -> str:
     )
 
 
-def _threshold(found: "Manoeuvre", say: Say) -> str:
+def _threshold(found: "Manoeuvre", rules: Rules, say: Say) -> str:
     if found.threshold_name is None:
         return ""
     rate = say("portal.trip.rate", value=f"{found.threshold:.1f}")
-    return say("portal.trip.below", rate=rate, when=say(f"portal.trip.threshold.{found.threshold_name}"))
+    when = say(f"portal.trip.threshold.{found.threshold_name}", standing=f"{rules.harsh.standing_kmh:g}")
+    return say("portal.trip.below", rate=rate, when=when)
 
 
-def _speeds(found: "Stretch", say: Say, figures: Figures) -> tuple[str, str]:
+def _speeds(found: "Stretch", rules: Rules, say: Say, figures: Figures) -> tuple[str, str]:
     """Say the fastest speed and the limit, with the decimals that tell the speed from the one above which it counts."""
+    whole = 0 if found.limit_kmh == round(found.limit_kmh) else 1
     decimals = next(
-        (each for each in range(_DECIMALS) if round(found.fastest_kmh, each) > round(found.counted_kmh, each)),
+        (each for each in range(whole, _DECIMALS) if round(found.fastest_kmh, each) > round(found.counted_kmh, each)),
         _DECIMALS,
     )
     fastest, counted = (figures.speed(each, decimals) for each in (found.fastest_kmh, found.counted_kmh))
     assumed = "_assumed" if found.limit_source in ASSUMED else ""
+    limit = figures.speed(found.limit_kmh, whole)
     return (
-        say("portal.trip.fastest", speed=fastest, time=lasting(found.seconds, say)),
-        say(f"portal.trip.limit{assumed}", limit=figures.speed(found.limit_kmh), counted=counted),
+        say("portal.trip.fastest", speed=fastest, time=lasting(found.seconds, say), counted=counted),
+        say(f"portal.trip.limit{assumed}", limit=limit, tolerance=tolerance(rules, say), counted=counted),
     )
+
+
+def tolerance(rules: Rules, say: Say) -> str:
+    """How far above the limit a speed may be before it counts: a percentage or a speed."""
+    return say(f"portal.trip.tolerance.{rules.scoring.tolerance}")
 
 
 def _of_event(disputes: Sequence[Dispute], kind: EventType, begin_ms: int, end_ms: int) -> Dispute | None:
@@ -185,19 +197,22 @@ def lasting(seconds: float, say: Say) -> str:
     return say("portal.trip.minutes", n=round(whole / _MINUTE_S))
 
 
-def why(found: "Explanation", *, say: Say) -> str:
-    """Name in one clause what cost a scored trip its points."""
+def why(found: "Explanation", *, rules: Rules, say: Say) -> str:
+    """Name in one clause what cost a scored trip its points. `rules`: of its score."""
     parts = []
     stretches = [each for each in found.stretches if each.annulled is None]
     if stretches:
-        time = lasting(sum(each.seconds for each in stretches), say)
+        named = {
+            "time": lasting(sum(each.seconds for each in stretches), say),
+            "tolerance": tolerance(rules, say),
+        }
         names = {each.road.name for each in stretches if each.road is not None and each.road.name}
         if all(each.limit_source in ASSUMED for each in stretches):
-            parts.append(say("portal.trip.over_assumed", time=time))
+            parts.append(say("portal.trip.over_assumed", **named))
         elif names:
-            parts.append(say("portal.trip.over", n=len(names), count=_count(len(names), say), time=time))
+            parts.append(say("portal.trip.over", n=len(names), count=_count(len(names), say), **named))
         else:
-            parts.append(say("portal.trip.over_somewhere", time=time))
+            parts.append(say("portal.trip.over_somewhere", **named))
     counts = collections.Counter(each.type for each in found.manoeuvres if each.annulled is None)
     parts += [
         say(f"portal.trip.harsh.{shape}", n=counts[kind], count=_count(counts[kind], say))
@@ -211,6 +226,15 @@ def why(found: "Explanation", *, say: Say) -> str:
     if not found.quality.harsh_known:
         return say("portal.trip.nothing_vague")
     return say("portal.trip.nothing" if found.quality.limits.known >= _KNOWN_LITTLE else "portal.trip.nothing_known")
+
+
+def on_twice_the_distance(outcome: Outcome, rules: Rules) -> float | None:
+    """The points that the events of a trip would cost on twice its distance; None if they cost nothing."""
+    if outcome.score is None or not outcome.distance_m or outcome.score > _FREE:
+        return None
+    added_m, twice_m = rules.scoring.added_m, 2 * outcome.distance_m
+    burden = score.lacking(outcome.score) * (outcome.distance_m + added_m) / 1_000
+    return 100 - score.trip_score(burden, distance_m=twice_m + added_m)
 
 
 def _count(n: int, say: Say) -> str:

@@ -23,10 +23,10 @@ from tripline.language.catalogue import Language
 from tripline.portal.frame import base_map, figures, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in
-from tripline.portal.trips.costs import SHAPES, Cost, rows, why
+from tripline.portal.trips.costs import SHAPES, Cost, on_twice_the_distance, rows, tolerance, why
 from tripline.scoring import certainty, quality
 from tripline.scoring.quality import Limits, LimitSource, Quality
-from tripline.scoring.rules import THRESHOLDS
+from tripline.scoring.rules import Column
 from tripline.services import places
 from tripline.services.scores import trip_view
 from tripline.services.scores.reads import TooLong
@@ -42,8 +42,7 @@ COSTS: Final = 100
 _POLL_S: Final = 10
 _CHANGED: Final = "changed"
 _TEXTS: Final = (
-    *("at", "at_assumed", "at_unknown", "no_speed", "event_at", "rate", "below", "limit", "limit_assumed", "thinned"),
-    *("linked", "play", "pause", *(f"threshold.{name}" for name in THRESHOLDS)),
+    *("at", "at_assumed", "at_unknown", "no_speed", "thinned", "linked", "play", "pause", "map.begin", "map.end"),
 )
 """Texts of the script, by their name after `portal.trip.`."""
 STATED: Final = ("tagged", "implied")
@@ -118,6 +117,9 @@ def values(visitor: Visitor, told: Told) -> dict[str, Any]:
         "lost": lost,
         "rounded": abs(sum(round(each.points, 1) for each in told.costs) - round(lost, 1)) >= _SAME,
         "curved": any(_gains_less(each, 100 - lost) for each in shown),
+        "longer": on_twice_the_distance(view.outcome, view.rules),
+        "tolerance": tolerance(view.rules, visitor.say),
+        "kind": None if told.quality is None else _kind(visitor, told.quality),
         "general": None if found is None else _general_kmh(found),
         "others": len(others),
         "others_points": sum(each.points for each in others),
@@ -170,7 +172,7 @@ async def told_of(request: Call, trip_id: TripId) -> Told:
 
 
 def _costs(view: TripView, found: "Explanation", visitor: Visitor, figure: figures.Figures) -> list[Cost]:
-    return rows(found, view.disputes, say=visitor.say, figures=figure)
+    return rows(found, view.disputes, rules=view.rules, say=visitor.say, figures=figure)
 
 
 def sentence(view: TripView, found: "Explanation | None", language: Language, figure: figures.Figures) -> str:
@@ -187,7 +189,7 @@ def sentence(view: TripView, found: "Explanation | None", language: Language, fi
     named = {} if outcome.distance_m is None else {"distance": figure.km(outcome.distance_m / 1_000)}
     if outcome.score is not None and found is not None:
         points = say("portal.trip.points", score=figure.number(outcome.score, 1))
-        reason = why(found, say=say)
+        reason = why(found, rules=view.rules, say=say)
         return say(f"portal.trip.sentence.scored{bare}", vehicle=vehicle, points=points, why=reason, **named)
     if outcome.why_not is None:
         return say("portal.trip.sentence.waiting", vehicle=vehicle)
@@ -214,6 +216,11 @@ def _gains_less(cost: Cost, score: float) -> bool:
     """True if the figures shown say that without it the score rises by less than its points."""
     shown = [round(each, 1) for each in (cost.without_it or 0.0, score, cost.points)]
     return cost.without_it is not None and shown[0] - shown[1] < shown[2] - _SAME
+
+
+def _kind(visitor: Visitor, found: Quality) -> str:
+    """The kind of vehicle whose thresholds the trip was judged by."""
+    return visitor.say(f"portal.trip.kind.{Column(found.column).name.lower()}")
 
 
 def _are_derived(found: Quality) -> bool:
@@ -248,11 +255,7 @@ def _general_kmh(found: "Explanation") -> float | None:
 
 def _texts(visitor: Visitor) -> str:
     # The script fills in the values, so their names stand for themselves.
-    moment, event = (
-        ("time", "speed", "limit"),
-        ("what", "measured", "allowed", "points", "value", "rate", "when", "counted"),
-    )
-    held = {name: f"{{{name}}}" for name in (*moment, *event, "shown", "all")}
+    held = {name: f"{{{name}}}" for name in ("time", "speed", "limit", "shown", "all")}
     texts = {name: visitor.say(f"portal.trip.{name}", **held) for name in _TEXTS}
     texts |= {shape: visitor.say(f"portal.trip.event.{shape}") for shape in SHAPES.values()}
     return msgspec.json.encode(texts).decode()

@@ -20,6 +20,7 @@ from tripline.domain.stored_trips import JudgedTrip, StoredEvent
 from tripline.domain.vehicle_days import Ends
 from tripline.later import Later
 from tripline.ports.maps import RoadMatcher
+from tripline.scoring.rules import Rules
 from tripline.services.fleet import overviews, trip_lists
 from tripline.services.fleet.overviews import Named
 from tripline.services.scores import reads
@@ -28,7 +29,7 @@ from tripline.store.devices import events
 from tripline.store.fleet import vehicles
 from tripline.store.listing.pages import PageRequest
 from tripline.store.lists import Span
-from tripline.store.scores import disputes
+from tripline.store.scores import disputes, policies
 from tripline.store.scores import reads as score_reads
 from tripline.store.transactions import ReadTx
 from tripline.store.trips import drivers, trip_ends, trip_list
@@ -38,12 +39,6 @@ from tripline.store.trips.trip_list import TripQuery
 if TYPE_CHECKING:
     from tripline.services.scores import explanation
     from tripline.services.scores.explanation import Explanation
-else:
-    # It imports numpy, which is loaded on first use.
-    explanation = Later("tripline.services.scores.explanation")
-
-if TYPE_CHECKING:
-    from tripline.services.scores import explanation
 else:
     # It imports numpy, which is loaded on first use.
     explanation = Later("tripline.services.scores.explanation")
@@ -61,6 +56,8 @@ class TripView(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome
     facts: ScoreFacts | None
     """None until the trip is judged."""
+    rules: Rules
+    """The rules of its score."""
     vehicle_no: str | None
     """None: it was on no vehicle."""
     vehicle_readable: bool
@@ -92,6 +89,7 @@ def read(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> TripView:
         trip=trip,
         outcome=outcome,
         facts=None if outcome.under_way else facts,
+        rules=policies.of_result(tx, 0 if facts is None else facts.explained_by).rules,
         vehicle_no=None if vehicle is None else vehicle[0].vehicle_no,
         vehicle_readable=readable,
         recorded_driver=drivers.of_trip(tx, trip_id).recorded_id,
@@ -158,6 +156,8 @@ class DriverTrip(msgspec.Struct, frozen=True, kw_only=True):
     ends: Ends
     found: "Explanation | None"
     """Its costs; None without a score, without findings of this version, or with very many events."""
+    rules: Rules
+    """The rules of its score."""
     disputes: list[Dispute]
 
 
@@ -171,11 +171,18 @@ def newest_of_driver(tx: ReadTx, *, actor: Actor, now_ms: int, limit: int) -> li
     rows = trip_lists.page(tx, actor=actor, query=query, page_request=page_request).rows
     driven = [each for each in rows if not each.parking][:limit]
     ends = trip_ends.ends_of(tx, [each.no for each in driven])
-    return [_explained(tx, actor, each, ends.get(each.no, _NOWHERE)) for each in driven]
-
-
-def _explained(tx: ReadTx, actor: Actor, trip: ListedTrip, ends: Ends) -> DriverTrip:
-    facts = reads.to_explain_stored(tx, actor=actor, of=trip.id) if trip.state is State.SCORED else None
-    if facts is None:
-        return DriverTrip(trip=trip, ends=ends, found=None, disputes=[])
-    return DriverTrip(trip=trip, ends=ends, found=explanation.of_stored(facts), disputes=facts.disputes)
+    facts = [
+        reads.to_explain_stored(tx, actor=actor, of=each.id) if each.state is State.SCORED else None for each in driven
+    ]
+    numbers = [0 if each is None else each.explained_by for each in facts]
+    rules = {no: policies.of_result(tx, no).rules for no in set(numbers)}
+    return [
+        DriverTrip(
+            trip=trip,
+            ends=ends.get(trip.no, _NOWHERE),
+            found=None if known is None else explanation.of_stored(known),
+            rules=rules[no],
+            disputes=[] if known is None else known.disputes,
+        )
+        for trip, known, no in zip(driven, facts, numbers, strict=True)
+    ]

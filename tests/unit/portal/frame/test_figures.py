@@ -27,6 +27,7 @@ MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
         ("date", (AT_MS,), "Oct 9, 2025", "2025. 10. 9."),
         ("time", (AT_MS,), "Oct 9, 2025, 17:53", "2025. 10. 9. 17:53"),
         ("exact", (AT_MS,), "Oct 9, 2025, 17:53:20 KST", "2025. 10. 9. 17:53:20 KST"),
+        ("zone", (AT_MS,), "Korean Standard Time (UTC+09:00)", "대한민국 표준시 (UTC+09:00)"),
     ],
 )
 def test_value_is_written_as_its_reader_writes_it(name, values, english, korean):

@@ -3,6 +3,7 @@
 import re
 from zoneinfo import ZoneInfo
 
+import msgspec
 import pytest
 from sqlalchemy import update
 from tests.support import day_world, rest
@@ -14,12 +15,13 @@ from tripline.language.catalogue import Language
 from tripline.portal.frame import figures
 from tripline.portal.trips import costs
 from tripline.roads.located import Road
-from tripline.scoring import quality
+from tripline.scoring import quality, score
 from tripline.scoring.measures import Measures
 from tripline.scoring.quality import HarshSource, Limits, LimitSource, Quality
-from tripline.scoring.rules import EventType
+from tripline.scoring.rules import EventType, Harsh, Rules, Scoring
 from tripline.services.scores.explanation import Explanation
 from tripline.services.scores.findings import Manoeuvre, Stretch
+from tripline.services.scores.reads import Outcome
 from tripline.store.tables import driving_score, trip
 
 KNOWN = Limits(tagged=1, default=0)
@@ -28,19 +30,18 @@ MEASURES = Measures(
 )
 
 
-def over(seconds, road="1", annulled=None, *, source=LimitSource.TAGGED, fastest=70.0, counted=55.0):
+def over(seconds, road="1", annulled=None, *, source=LimitSource.TAGGED, fastest=70.0, limit=50.0, counted=55.0):
     place = {
         "begin_ms": 0,
         "last_ms": 0,
         "end_ms": 0,
         "lat": 0,
         "lon": 0,
-        "fastest_kmh": 70,
-        "limit_kmh": 50,
-        "counted_kmh": 55,
+        "fastest_kmh": fastest,
+        "limit_kmh": limit,
+        "counted_kmh": counted,
     }
     on = None if road is None else Road(road, 1, road)
-    place |= {"fastest_kmh": fastest, "counted_kmh": counted}
     return Stretch(**place, limit_source=source, road=on, seconds=seconds, annulled=annulled, cost=1.0, without_it=91.0)
 
 
@@ -78,22 +79,38 @@ def explained(manoeuvres=(), stretches=(), limits=KNOWN, source=HarshSource.SPEE
     [
         (
             explained(stretches=[over(120, str(no)) for no in range(6)]),
-            "12 minutes over the limit on six roads",
-            "도로 6곳에서 12분 동안 과속",
+            "12 minutes more than 10% over the limit on six roads",
+            "도로 6곳에서 12분 동안 제한 속도를 10% 넘게 초과",
         ),
-        (explained(stretches=[over(1)]), "1 second over the limit on one road", "도로 1곳에서 1초 동안 과속"),
-        (explained(stretches=[over(40, None)]), "40 seconds over the limit", "40초 동안 과속"),
-        (explained(stretches=[over(60, "")]), "1 minute over the limit", "1분 동안 과속"),
-        (explained(stretches=[over(89, "")]), "89 seconds over the limit", "89초 동안 과속"),
+        (
+            explained(stretches=[over(1)]),
+            "1 second more than 10% over the limit on one road",
+            "도로 1곳에서 1초 동안 제한 속도를 10% 넘게 초과",
+        ),
+        (
+            explained(stretches=[over(40, None)]),
+            "40 seconds more than 10% over the limit",
+            "40초 동안 제한 속도를 10% 넘게 초과",
+        ),
+        (
+            explained(stretches=[over(60, "")]),
+            "1 minute more than 10% over the limit",
+            "1분 동안 제한 속도를 10% 넘게 초과",
+        ),
+        (
+            explained(stretches=[over(89, "")]),
+            "89 seconds more than 10% over the limit",
+            "89초 동안 제한 속도를 10% 넘게 초과",
+        ),
         (
             explained(stretches=[over(30, None, source=LimitSource.DEFAULT), over(10, source=LimitSource.ROAD_CLASS)]),
-            "40 seconds over an assumed limit",
-            "추정 제한 속도를 40초 동안 초과",
+            "40 seconds more than 10% over an assumed limit",
+            "40초 동안 추정 제한 속도를 10% 넘게 초과",
         ),
         (
             explained(stretches=[over(60, str(no)) for no in range(11)]),
-            "11 minutes over the limit on 11 roads",
-            "도로 11곳에서 11분 동안 과속",
+            "11 minutes more than 10% over the limit on 11 roads",
+            "도로 11곳에서 11분 동안 제한 속도를 10% 넘게 초과",
         ),
         (
             explained([harsh(EventType.STOP), harsh(EventType.START), harsh(EventType.STOP)]),
@@ -119,7 +136,7 @@ def explained(manoeuvres=(), stretches=(), limits=KNOWN, source=HarshSource.SPEE
 )
 def test_sentence_names_what_cost_points(found, english, korean):
     def why(language):
-        return costs.why(found, say=lambda name, /, **named: catalogue.text(name, language, **named))
+        return costs.why(found, rules=Rules(), say=lambda name, /, **named: catalogue.text(name, language, **named))
 
     assert (why(Language.ENGLISH), why(Language.KOREAN)) == (english, korean)
 
@@ -132,32 +149,86 @@ def test_sentence_names_what_cost_points(found, english, korean):
             "0 to 0 km/h, up to 16.0 km/h",
             "less than 15.0 km/h in a second at 30 to 50",
         ),
-        (explained(stretches=[over(9)]), "up to 70 km/h, for 9 seconds", "limit 50 km/h, counts above 55 km/h"),
+        (
+            explained(stretches=[over(9)]),
+            "up to 70 km/h, for 9 seconds above 55 km/h",
+            "limit 50 km/h plus 10%: counts above 55 km/h",
+        ),
         (
             explained(stretches=[over(9, source=LimitSource.DEFAULT)]),
             "up to 70 km/h",
-            "assumed limit 50 km/h, counts above 55 km/h",
+            "assumed limit 50 km/h plus 10%: counts above 55 km/h",
         ),
         (
             explained(stretches=[over(9, fastest=55.3)]),
             "up to 55.3 km/h",
-            "limit 50 km/h, counts above 55.0 km/h",
+            "limit 50 km/h plus 10%: counts above 55.0 km/h",
         ),
         (
-            explained(stretches=[over(9, fastest=44.3, counted=44.257)]),
-            "up to 44.30 km/h",
-            "limit 50 km/h, counts above 44.26 km/h",
+            explained(stretches=[over(9, fastest=44.3, limit=40.234, counted=44.257)]),
+            "up to 44.30 km/h, for 9 seconds above 44.26 km/h",
+            "limit 40.2 km/h plus 10%: counts above 44.26 km/h",
+        ),
+        (
+            explained(stretches=[over(9, fastest=80.1, limit=64.374, counted=70.811)]),
+            "up to 80.1 km/h, for 9 seconds above 70.8 km/h",
+            "limit 64.4 km/h plus 10%: counts above 70.8 km/h",
         ),
     ],
 )
 def test_row_says_what_was_allowed_and_shows_that_it_was_exceeded(found, measured, allowed):
     english = figures.of(Language.ENGLISH, ZoneInfo("UTC"))
-    (row,) = costs.rows(
-        found, (), say=lambda name, /, **named: catalogue.text(name, Language.ENGLISH, **named), figures=english
-    )
+    (row,) = costs.rows(found, (), rules=Rules(), say=in_english, figures=english)
 
     assert row.measured.startswith(measured)
     assert row.allowed.startswith(allowed)
+
+
+@pytest.mark.parametrize(("tolerance", "said"), [("factor", "10%"), ("kotsa", "20 km/h"), ("plus15", "15 km/h")])
+def test_speeding_is_worded_by_the_tolerance_of_the_policy(tolerance, said):
+    rules = Rules(scoring=Scoring(tolerance=tolerance))
+    found = explained(stretches=[over(9)])
+
+    (row,) = costs.rows(found, (), rules=rules, say=in_english, figures=figures.of(Language.ENGLISH, ZoneInfo("UTC")))
+
+    assert costs.why(found, rules=rules, say=in_english) == f"9 seconds more than {said} over the limit on one road"
+    assert row.allowed.startswith(f"limit 50 km/h plus {said}: ")
+
+
+@pytest.mark.parametrize(
+    ("threshold", "said"),
+    [
+        ("start", "when starting (from at most 8 km/h)"),
+        ("acceleration_to_10", "at 8 to 10 km/h"),
+        ("stop", "when stopping (down to at most 8 km/h)"),
+    ],
+)
+def test_speeds_of_a_threshold_are_those_of_the_policy(threshold, said):
+    rules = Rules(harsh=Harsh(standing_kmh=8.0))
+    found = explained([msgspec.structs.replace(harsh(EventType.START), threshold_name=threshold)])
+
+    (row,) = costs.rows(found, (), rules=rules, say=in_english, figures=figures.of(Language.ENGLISH, ZoneInfo("UTC")))
+
+    assert row.allowed == f"less than 15.0 km/h in a second {said}"
+
+
+@pytest.mark.parametrize("added_m", [0.0, 5_000.0])
+def test_events_on_twice_the_distance_cost_what_scoring_says(added_m):
+    rules = Rules(scoring=Scoring(added_m=added_m))
+    counts = {"accel": 2, "de_accel": 1, "over_speed": 9}
+    own, twice = (score.scored(counts, over_s=9.0, distance_m=metres, rules=rules) for metres in (4_000, 8_000))
+
+    points = costs.on_twice_the_distance(Outcome(score=own.score, distance_m=4_000), rules)
+
+    assert points == pytest.approx(100 - twice.score)
+
+
+def test_trip_that_lost_nothing_has_no_other_cost_on_another_distance():
+    assert costs.on_twice_the_distance(Outcome(score=100.0, distance_m=4_000), Rules()) is None
+
+
+def in_english(name, /, **named):
+    return catalogue.text(name, Language.ENGLISH, **named)
 
 
 def shown(tmp_path, scenario):
@@ -187,6 +258,11 @@ def test_scored_trip_shows_score_limits_and_costs_to_its_driver(tmp_path):
     lost = 100 - float(re.search(r"([\d.]+) of 100 points", text)[1])
     assert f"All events together cost {lost:.1f} points." in text
     assert "the score rises by less than its points" in text
+    assert re.search(
+        r"on a longer trip: on one twice as long as this one of [\d.]+ km, they would have cost [\d.]+ points", text
+    )
+    assert "judged as a car" in text
+    assert "(UTC+09:00)</dd>" in text
     assert "Dispute the whole trip" in text
 
 
