@@ -12,9 +12,10 @@ This process reads the size of the log once a minute, and after adding many rows
 Not here: the rows (`store/ingest/rejected.py`).
 """
 
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from operator import truediv
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -46,7 +47,7 @@ _MANY: Final = "many senders"
 
 
 class Entry(NamedTuple):
-    """An unusable message."""
+    """An unusable message, or several that are counted."""
 
     source: str
     sensor_id: SensorId | None
@@ -58,30 +59,29 @@ class Entry(NamedTuple):
     body: bytes
     bus_partition: int | None = None
     bus_offset: int | None = None
+    messages: int = 1
 
     @property
     def sender(self) -> str:
         """The holder of a budget."""
-        return self.sensor_id or f"{self.source} {self.company_id} {self.topic}"
+        return self.sensor_id or f"{self.source} {self.company_id} {self.topic[: rejected.TEXT_LIMIT]}"
 
     def shortened(self) -> "Entry":
         """Return it shortened for storage."""
-        detail, body = rejected.shortened(self.detail, self.body)
-        limit = rejected.TEXT_LIMIT
-        if body is self.body and len(self.topic) <= limit and len(detail) <= limit:
-            return self
-        return self._replace(topic=self.topic[:limit], detail=detail[:limit], body=body)
+        limit, size, detail = rejected.TEXT_LIMIT, len(self.body), self.detail
+        if size > rejected.BODY_LIMIT:
+            detail += f" [the first {rejected.BODY_LIMIT} of {size} bytes]"
+        return self._replace(topic=self.topic[:limit], detail=detail[:limit], body=self.body[: rejected.BODY_LIMIT])
 
     def bare(self) -> "Entry":
-        """Return it without detail and body."""
-        topic = self.topic[: rejected.TEXT_LIMIT]
-        return Entry(self.source, self.sensor_id, self.company_id, topic, self.reason, "", b"")
+        """Return it without detail, body and place."""
+        return Entry(*self[:3], self.topic[: rejected.TEXT_LIMIT], self.reason, "", b"")
 
-    def row(self, no: int, messages: int = 1) -> list[Any]:
+    def row(self, no: int) -> list[Any]:
         """Column values for `rejected.LOG`."""
         return [
             *(no, self.source, self.sensor_id, self.company_id, self.topic, self.reason, self.detail, self.body),
-            *(self.size, messages, self.bus_partition, self.bus_offset),
+            *(self.size, self.messages, self.bus_partition, self.bus_offset),
         ]
 
     @property
@@ -113,28 +113,38 @@ class _Counted(msgspec.Struct):
     def entry(self) -> Entry:
         until = datetime.fromtimestamp(self.last_ms / 1000, UTC)
         detail = f"{self.messages} more messages until {until:%Y-%m-%d %H:%M:%S} UTC; they were counted, not kept"
-        return self.like._replace(detail=detail)
+        return self.like._replace(detail=detail, messages=self.messages)
 
 
-class Plan(msgspec.Struct):
+class _Shares:
+    """The sizes that companies hold, and their sum."""
+
+    def __init__(self, held: dict[CompanyId | None, Holding]) -> None:
+        self.held = held
+        self.total = Holding(*map(sum, zip(*held.values(), strict=True))) if held else _NOTHING
+
+    def of(self, company_id: CompanyId | None) -> Holding:
+        return self.held.get(company_id, _NOTHING)
+
+    def add(self, company_id: CompanyId | None, rows: int, size: int) -> None:
+        self.held[company_id] = self.of(company_id).and_also(rows, size)
+        self.total = self.total.and_also(rows, size)
+
+
+class Plan:
     """Decisions about some messages; they take effect in `RejectedLog.done`."""
 
-    now_ms: int
-    kept: list[Entry] = msgspec.field(default_factory=list)
-    kept_of: Counter[str] = msgspec.field(default_factory=Counter)
-    """Number of stored messages, by sender."""
-    added: dict[CompanyId | None, Holding] = msgspec.field(default_factory=dict)
-    total: Holding = _NOTHING
-    counted: dict[tuple[str, str], list[Any]] = msgspec.field(default_factory=dict)
-    """Sender and reason -> an example without its body, and the number of messages."""
+    def __init__(self, now_ms: int) -> None:
+        self.now_ms = now_ms
+        self.kept: list[Entry] = []
+        self.added = _Shares({})
+        self.counted: dict[Entry, int] = defaultdict(int)
+        """Number of messages like these bare ones that are only counted."""
 
-    def keep(self, entry: Entry, sender: str) -> None:
+    def keep(self, entry: Entry) -> None:
         """Plan to store this message."""
-        size = entry.size
         self.kept.append(entry)
-        self.kept_of[sender] += 1
-        self.added[entry.company_id] = self.added.get(entry.company_id, _NOTHING).and_also(1, size)
-        self.total = self.total.and_also(1, size)
+        self.added.add(entry.company_id, 1, entry.size)
 
     def write(self, tx: WriteTx, ids: TimeIds) -> None:
         """Write the rows of the messages to store."""
@@ -155,15 +165,15 @@ class RejectedLog:
         self._most = Holding(settings.rejected_kept, settings.rejected_mib * _MIB)
         self._crowded = Holding(*(each * 7 // 8 for each in self._most))
         self._aim = Holding(*(each * 3 // 4 for each in self._most))
-        self._held: dict[CompanyId | None, Holding] = {}
-        self._total = _NOTHING
+        self._shares = _Shares({})
         self._known_ms: int | None = None
         self._aged_ms: int | None = None
         """When the log was last free of expired rows."""
         self._added = _NOTHING
         """Added since the log was read."""
         self._windows: OrderedDict[str, _Window] = OrderedDict()
-        self._counted: OrderedDict[tuple[str, str], _Counted] = OrderedDict()
+        self._counted: dict[str, _Counted] = {}
+        """Sender and reason -> messages."""
 
     async def know(self, *, now_ms: int) -> None:
         """Read the size of the log, unless the cached one is recent enough. Raises `Outage`."""
@@ -171,8 +181,7 @@ class RejectedLog:
         if is_fresh and all(added * _KNOWN_PART < most for added, most in zip(self._added, self._most, strict=True)):
             return
         added = self._added
-        self._held = await self._store.read(lambda tx: rejected.holdings(tx, SCOPE))
-        self._total = Holding(*map(sum, zip(*self._held.values(), strict=True))) if self._held else _NOTHING
+        self._shares = _Shares(await self._store.read(lambda tx: rejected.holdings(tx, SCOPE)))
         # The read may have missed entries added meanwhile: if there were any, read again before the next use.
         self._known_ms = now_ms if self._added == added else None
         self._added = _NOTHING
@@ -184,34 +193,28 @@ class RejectedLog:
         full: set[CompanyId | None] = set()  # companies without room in this batch, so that a flood is cheap
         for entry in entries:
             sender = entry.sender
-            left = left_of.get(sender)
-            if left is None:
+            if sender not in left_of:
                 window = self._window(sender, now_ms)
-                left = left_of[sender] = self._per_hour - (0 if window is None else window.kept)
-            if left > 0 and entry.company_id not in full:
+                left_of[sender] = self._per_hour - (0 if window is None else window.kept)
+            if left_of[sender] > 0 and entry.company_id not in full:
                 short = entry.shortened()
                 if self._has_room(short, plan):
-                    left_of[sender] = left - 1
-                    plan.keep(short, sender)
+                    left_of[sender] -= 1
+                    plan.keep(short)
                     continue
                 full.add(entry.company_id)
-            key = (sender, entry.reason)
-            counted = plan.counted.get(key)
-            if counted is None:
-                plan.counted[key] = [entry.bare(), 1]
-            else:
-                counted[1] += 1
+            plan.counted[entry.bare()] += 1
         return plan
 
     def done(self, plan: Plan) -> None:
         """Apply a plan that was written."""
-        for sender, kept in plan.kept_of.items():
+        for sender, kept in Counter(entry.sender for entry in plan.kept).items():
             window = self._window(sender, plan.now_ms) or _Window(plan.now_ms)
             window.kept += kept
             self._windows[sender] = window
             self._windows.move_to_end(sender)
-        for key, (like, messages) in plan.counted.items():
-            self._count(key, like, messages, plan.now_ms)
+        for like, messages in plan.counted.items():
+            self._count(like, messages, plan.now_ms)
         while len(self._windows) > MOST_SENDERS:
             self._windows.popitem(last=False)
         self._add(plan.added)
@@ -235,63 +238,51 @@ class RejectedLog:
         return window if window is not None and abs(now_ms - window.since_ms) < WINDOW_MS else None
 
     def _has_room(self, entry: Entry, plan: Plan) -> bool:
-        total = self._total.and_also(*plan.total).and_also(1, entry.size)
-        if _fits(total, self._crowded):
+        if self._fits(entry, plan, self._crowded):
             return True
-        if not _fits(total, self._most):
+        if not self._fits(entry, plan, self._most):
             return False
-        new = {company_id for company_id in (*plan.added, entry.company_id) if company_id not in self._held}
-        holders = len(self._held) + len(new)
+        holders = len({*self._shares.held, *plan.added.held, entry.company_id})
         share = Holding(*(each // holders for each in self._crowded))
-        mine = self._held.get(entry.company_id, _NOTHING).and_also(*plan.added.get(entry.company_id, _NOTHING))
-        return _fits(mine.and_also(1, entry.size), share)
+        mine = self._shares.of(entry.company_id).and_also(*plan.added.of(entry.company_id)).and_also(1, entry.size)
+        return mine.fits(share)
 
-    def _count(self, key: tuple[str, str], like: Entry, messages: int, now_ms: int) -> None:
-        counted = self._counted.get(key)
-        if counted is None and len(self._counted) >= MOST_SENDERS:
-            key = (_MANY, like.reason)
+    def _fits(self, entry: Entry, plan: Plan, bound: Holding) -> bool:
+        """True if the log is within the bound after the plan and this message."""
+        return self._shares.total.and_also(*plan.added.total).and_also(1, entry.size).fits(bound)
+
+    def _count(self, like: Entry, messages: int, now_ms: int) -> None:
+        key = f"{like.sender} {like.reason}"
+        if key not in self._counted and len(self._counted) >= MOST_SENDERS:
+            key = f"{_MANY} {like.reason}"
             like = like._replace(sensor_id=None, company_id=None, topic=_MANY)
-            counted = self._counted.get(key)
-        if counted is None:
-            counted = self._counted[key] = _Counted(like, now_ms, now_ms)
+        counted = self._counted.setdefault(key, _Counted(like, now_ms, now_ms))
         counted.messages += messages
         counted.last_ms = now_ms
 
-    def _add(self, added: dict[CompanyId | None, Holding]) -> None:
-        for company_id, holding in added.items():
-            self._held[company_id] = self._held.get(company_id, _NOTHING).and_also(*holding)
-            self._total = self._total.and_also(*holding)
-            self._added = self._added.and_also(*holding)
+    def _add(self, added: _Shares) -> None:
+        for company_id, holding in added.held.items():
+            self._shares.add(company_id, *holding)
+        self._added = self._added.and_also(*added.total)
 
     async def _write_counts(self, now_ms: int, *, everything: bool = False) -> bool:
         """Write some counts; true if more may remain. Counts that do not fit wait for room."""
         plan = Plan(now_ms)
-        written: list[tuple[_Counted, Entry]] = []
+        written: list[_Counted] = []
         for key, counted in list(self._counted.items()):
             if not counted.messages:
                 if abs(now_ms - counted.last_ms) >= WINDOW_MS:
                     del self._counted[key]
-                continue
-            entry = counted.entry()
-            total = self._total.and_also(*plan.total).and_also(1, entry.size)
-            if (everything or counted.is_due(now_ms)) and _fits(total, self._most):
-                written.append((counted, entry))
-                plan.added[entry.company_id] = plan.added.get(entry.company_id, _NOTHING).and_also(1, entry.size)
-                plan.total = plan.total.and_also(1, entry.size)
+            elif (everything or counted.is_due(now_ms)) and self._fits(entry := counted.entry(), plan, self._most):
+                plan.keep(entry)
+                written.append(counted)
                 if len(written) == rejected.PURGED_AT_ONCE:
                     break
         if not written:
             return False
-        numbers = self._ids.numbers(len(written), now_ms=now_ms)
-        told = [(counted, counted.messages) for counted, _ in written]
-        rows = [
-            value
-            for (_, entry), (_, messages), no in zip(written, told, numbers, strict=True)
-            for value in entry.row(no, messages)
-        ]
-        await self._store.write(lambda tx: rejected.LOG.insert(tx, rows), locked=True)
-        for counted, messages in told:  # more may have arrived meanwhile
-            counted.messages -= messages
+        await self._store.write(lambda tx: plan.write(tx, self._ids), locked=True)
+        for counted, entry in zip(written, plan.kept, strict=True):  # more may have arrived meanwhile
+            counted.messages -= entry.messages
             counted.since_ms, counted.is_told = now_ms, True
         self._add(plan.added)
         return len(written) == rejected.PURGED_AT_ONCE
@@ -310,25 +301,16 @@ class RejectedLog:
 
     async def _evict(self) -> bool:
         """Delete rows of the largest holder."""
-        rows, size = self._total.rows - self._aim.rows, self._total.size - self._aim.size
-        if (rows <= 0 and size <= 0) or not self._held:
+        shares = self._shares
+        rows, size = shares.total.rows - self._aim.rows, shares.total.size - self._aim.size
+        if (rows <= 0 and size <= 0) or not shares.held:
             return False
-        largest = max(self._held, key=self._part)
+        largest = max(shares.held, key=lambda each: max(map(truediv, shares.of(each), self._most)))
         gone = await self._store.write(lambda tx: rejected.evict(tx, SCOPE, largest, rows=rows, size=size), locked=True)
-        if not gone.rows or largest not in self._held:  # others were faster
+        if not gone.rows or largest not in self._shares.held:  # others were faster
             self._known_ms = None
             return False
-        self._held[largest] = self._held[largest].and_also(-gone.rows, -gone.size)
-        if not self._held[largest].rows:
-            del self._held[largest]
-        self._total = self._total.and_also(-gone.rows, -gone.size)
+        self._shares.add(largest, -gone.rows, -gone.size)
+        if not self._shares.of(largest).rows:
+            del self._shares.held[largest]
         return True
-
-    def _part(self, company_id: CompanyId | None) -> float:
-        """The holder's share of the log, in rows or bytes, whichever is larger."""
-        held = self._held[company_id]
-        return max(held.rows / self._most.rows, held.size / self._most.size)
-
-
-def _fits(holding: Holding, bound: Holding) -> bool:
-    return holding.rows <= bound.rows and holding.size <= bound.size

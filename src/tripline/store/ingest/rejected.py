@@ -62,13 +62,9 @@ class Holding(NamedTuple):
         """With some more, or less."""
         return Holding(max(0, self.rows + rows), max(0, self.size + size))
 
-
-def shortened(detail: str, body: bytes) -> tuple[str, bytes]:
-    """Detail and body as the log keeps them: of a long body the beginning, with a word about it."""
-    size = len(body)
-    if size <= BODY_LIMIT:
-        return detail, body
-    return f"{detail} [the first {BODY_LIMIT} of {size} bytes]", body[:BODY_LIMIT]
+    def fits(self, bound: "Holding") -> bool:
+        """True if it is within the bound."""
+        return self.rows <= bound.rows and self.size <= bound.size
 
 
 def newest(tx: ReadTx, scope: Scope, *, limit: int) -> list[Refused]:
