@@ -25,7 +25,6 @@ KEPT = {
     "services/scores/disputes.py: work": "of a dispute",
     "services/scores/duplicates.py: _rank": "a sort key",
     "services/scores/results.py: _says": "is compared as a whole",
-    "store/ingest/deliveries.py: _bounds": "a range",
     "store/scores/disputes.py: inside": "of a dispute",
     "store/scores/reads.py: scored_trips": "tens of thousands of them",
     "store/scores/rescorings.py: inside": "of a rescoring",

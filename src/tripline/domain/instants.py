@@ -3,6 +3,7 @@
 import datetime
 from typing import Final
 
+MINUTE_MS: Final = 60_000
 DAY_MS: Final = 86_400_000
 FIRST_MS: Final = -62_135_596_800_000 + 2 * DAY_MS
 LAST_MS: Final = 253_402_300_799_999 - 2 * DAY_MS

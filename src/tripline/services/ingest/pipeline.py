@@ -210,7 +210,7 @@ class Pipeline:
         at(steps.DECODE)
         batch = await self._decoded(frames, concerned, now_ms)
         at(steps.REDELIVERY)
-        batch.new, batch.hashed = await self._check(batch)
+        await self._check(batch)
         at(steps.TRACKS)
         batch.pasts = await self.tracks.read_older(_old_times(batch.new))
         at(steps.PLACE)
@@ -280,11 +280,9 @@ class Pipeline:
                 else:
                     items.append(Item(frame, track, reading, track.vehicle_id))  # type: ignore[arg-type]  # not Rejected
 
-    async def _check(self, batch: Batch) -> redeliveries.Checked:
+    async def _check(self, batch: Batch) -> None:
         """Drop redeliveries."""
-        return await redeliveries.without_redelivered(
-            batch.items, store=self._store, settings=self._settings, now_ms=batch.now_ms
-        )
+        await redeliveries.drop(batch, store=self._store, settings=self._settings)
 
     def _note_positions(self, batch: Batch) -> None:
         """Update the live positions from durable samples."""

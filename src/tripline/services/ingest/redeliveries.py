@@ -13,26 +13,26 @@ neither in the header nor its own, never is: two equal ones may be two facts.
 Not here: rejecting unusable bodies (`wire/device/publish.py`).
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import compress
 from operator import attrgetter
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 import msgspec
 
 from tripline.config import Ingest
 from tripline.domain import deliveries
 from tripline.domain.ids import SensorId
-from tripline.services.ingest.batch import Item
+from tripline.domain.instants import MINUTE_MS
+from tripline.services.ingest.batch import Batch, Item
 from tripline.services.ingest.placement import message_key
 from tripline.services.ingest.tracks import SCOPE, Track
 from tripline.store.ingest import deliveries as entries
 from tripline.store.ingest import tracks as rows
-from tripline.store.ingest.deliveries import Content, Noted, Sent, StoredEntries
+from tripline.store.ingest.deliveries import Content, Sent, StoredEntries
 from tripline.store.transactions import ReadTx, Store
 from tripline.wire.readings import DeviceEvent, Microtrip, Trip
 
-_MINUTE_MS: Final = 60_000
 _TRACK: Final = attrgetter("track")
 _INLINE: Final = 128
 """Most lookups done on the event loop; more are done in a thread."""
@@ -45,38 +45,19 @@ class Entry(NamedTuple):
     mark: int | None
 
 
-_Doubtful = TypeVar("_Doubtful", Sent, Noted)
-
-
-class Checked(NamedTuple):
-    """The new items of a batch, in order."""
-
-    new: Sequence[Item]
-    hashed: Collection[SensorId] = ()
-    """Sensors that get their first mark with a hash beside one without."""
-
-
-class _Part(NamedTuple, Generic[_Doubtful]):
-    """Suspect readings that share one look-up, among rows stored since an instant."""
-
-    since_ms: int
-    sent: Sequence[_Doubtful]
-
-
 class _Sorted(msgspec.Struct):
     """A batch's readings, sorted by the kind of lookup they need."""
 
-    microtrips: list[Sent]
-    """Possible redeliveries, once for each mark that an equal one may have; likewise `events`."""
-    events: list[Sent]
+    sent: list[Sent]
+    """Possible redeliveries of microtrips and events, once for each mark that an equal one may have."""
     places: list[int]
-    """Positions of both."""
+    """Positions of these."""
     marks: dict[int, int]
     """Marks of microtrips with a header time, by position."""
     messages: list[int]
     """Positions of the trip messages."""
     hashed: set[SensorId]
-    """As of `Checked`."""
+    """As in `Batch`."""
 
     def note_hash(self, track: Track) -> None:
         """A microtrip of the sensor gets a mark with a hash and its header time."""
@@ -85,25 +66,21 @@ class _Sorted(msgspec.Struct):
             self.hashed.add(track.sensor_id)
 
 
-async def without_redelivered(items: Sequence[Item], *, store: Store, settings: Ingest, now_ms: int) -> Checked:
-    """Return the new items, each with its entry. Raises `Outage`."""
-    since_ms = int(now_ms - settings.redelivery_minutes * _MINUTE_MS)
+async def drop(batch: Batch, *, store: Store, settings: Ingest) -> None:
+    """Set the batch's new items, each with its entry, and its `hashed` sensors. Raises `Outage`."""
+    items, now_ms = batch.items, batch.now_ms
     told = _sorted(items, now_ms)
-    if not told.places and not told.messages:
-        return Checked(items, told.hashed)
-
-    # Stored rows never change, so a consistent snapshot is not needed.
-    look = _looking_shared if store.shared else _looking
-    found = await look(items, told, store, since_ms, now_ms)
-    again = found.equal | _twice(items, told, found, now_ms)
-    new = items if not again else [item for index, item in enumerate(items) if index not in again]
-    return Checked(new, told.hashed)
+    batch.new, batch.hashed = items, told.hashed
+    if told.places or told.messages:
+        found = await _look_up(items, told, store, int(now_ms - settings.redelivery_minutes * MINUTE_MS), now_ms)
+        again = found.equal | _twice(items, told, found, now_ms)
+        batch.new = [item for index, item in enumerate(items) if index not in again]
 
 
 def _sorted(items: Sequence[Item], now_ms: int) -> _Sorted:
     """Find possible redeliveries, and set the entry of each item; a suspect microtrip gets the entry of the first one
     with its header time."""
-    told = _Sorted([], [], [], {}, [], set())
+    told = _Sorted([], [], {}, [], set())
     latest_ts = now_ms + deliveries.AHEAD_MS
     mark_of = deliveries.mark_of
     for index, item in enumerate(items):
@@ -125,8 +102,8 @@ def _sorted(items: Sequence[Item], now_ms: int) -> _Sorted:
                 item.instant, item.mark = last_ms, deliveries.untimed(track.key)
                 continue
             key, payload = track.key, reading.payload
-            made_ms = None if last_ms == received_ms else last_ms
-            is_new = made_ms is not None and last_ms > track.newest_ms
+            made_ms = 0 if last_ms == received_ms else last_ms
+            is_new = made_ms > track.newest_ms
             if is_new:
                 track.newest_ms = last_ms
                 track.new_ms = now_ms
@@ -139,12 +116,10 @@ def _sorted(items: Sequence[Item], now_ms: int) -> _Sorted:
                 item.instant, item.mark = ts, key
                 if track.has_hashes:
                     mark = told.marks[index] = mark_of(key, payload)
-                    told.microtrips.append(Sent(index, track.sensor_id, ts, mark, None, ts, payload, made_ms))
+                    told.sent.append(Sent(index, track.sensor_id, ts, mark, None, ts, payload, made_ms))
             if not is_new:
                 told.places.append(index)
-                told.microtrips.append(
-                    Sent(index, track.sensor_id, item.instant, item.mark, None, ts, payload, made_ms)
-                )
+                told.sent.append(Sent(index, track.sensor_id, item.instant, item.mark, None, ts, payload, made_ms))
         elif type(reading) is DeviceEvent:
             ts = reading.ts
             if ts is None and reading.event_ms == item.frame.received_ms:
@@ -154,59 +129,36 @@ def _sorted(items: Sequence[Item], now_ms: int) -> _Sorted:
             item.instant = reading.event_ms if ts is None else ts
             item.mark = mark_of(track.key, payload, ty)
             told.places.append(index)
-            made_ms = None if reading.event_ms == item.frame.received_ms else reading.event_ms
-            told.events.append(Sent(index, track.sensor_id, item.instant, item.mark, ty, ts, payload, made_ms))
+            made_ms = 0 if reading.event_ms == item.frame.received_ms else reading.event_ms
+            told.sent.append(Sent(index, track.sensor_id, item.instant, item.mark, ty, ts, payload, made_ms))
         elif type(reading) is Trip:
             told.messages.append(index)
     return told
 
 
-async def _looking(items: Sequence[Item], told: _Sorted, store: Store, since_ms: int, _now_ms: int) -> StoredEntries:
+async def _look_up(items: Sequence[Item], told: _Sorted, store: Store, since_ms: int, now_ms: int) -> StoredEntries:
     """Suspect readings that are already stored, or whose key belongs to another reading."""
-    parts = _by_time(told, since_ms)
-
-    def look(tx: ReadTx) -> StoredEntries:
-        found = StoredEntries(set(), set())
-        for part in parts:
-            entries.stored(tx, SCOPE, part.sent, since_ms=part.since_ms, found=found)
-        found.equal.update(_stored_messages(tx, items, told.messages, since_ms))
-        return found
-
-    doubtful = len(told.places) + len(told.messages)
-    return await (store.read_short if doubtful <= _INLINE else store.read)(look, consistent=False)
-
-
-async def _looking_shared(
-    items: Sequence[Item], told: _Sorted, store: Store, since_ms: int, now_ms: int
-) -> StoredEntries:
-    """Like `_looking`, in a shared database: rows are read only for entries that exist."""
-    parts = [
-        _Part(part.since_ms, await entries.noted(store, SCOPE, part.sent, since_ms=part.since_ms, now_ms=now_ms))
-        for part in _by_time(told, since_ms)
+    found = StoredEntries(set(), set())
+    # An equal one is stored after the time it was made; if that is unknown, since the instant.
+    timed = [sent for sent in told.sent if sent.made_ms]
+    untimed = [sent for sent in told.sent if not sent.made_ms]
+    made_ms = min((sent.made_ms for sent in timed), default=0) - deliveries.AHEAD_MS - deliveries.CLOCKS_APART_MS
+    searches = [
+        await entries.search(store, SCOPE, sent, since_ms=from_ms, now_ms=now_ms, found=found)
+        for sent, from_ms in ((timed, made_ms), (untimed, since_ms))
     ]
-
-    def look(tx: ReadTx) -> StoredEntries:
-        found = StoredEntries(set(), set())
-        for part in parts:
-            entries.compared(tx, SCOPE, part.sent, since_ms=part.since_ms, now_ms=now_ms, found=found)
-        found.equal.update(_stored_messages(tx, items, told.messages, since_ms))
+    if not any(searches) and not told.messages:
         return found
 
-    if not told.messages and not any(part.sent for part in parts):
-        return StoredEntries(set(), set())
-    return await store.read(look, consistent=False)
+    def look(tx: ReadTx) -> None:
+        for search in filter(None, searches):
+            search(tx)
+        found.equal.update(_stored_messages(tx, items, told.messages, since_ms))
 
-
-def _by_time(told: _Sorted, since_ms: int) -> list[_Part[Sent]]:
-    """The suspect readings, by how far back an equal one may be stored: not before the time it was made, or since the
-    instant, if that time is unknown."""
-    timed: list[Sent] = []
-    untimed: list[Sent] = []
-    for sent in (*told.microtrips, *told.events):
-        (untimed if sent.made_ms is None else timed).append(sent)
-    made_ms = min((sent.made_ms for sent in timed if sent.made_ms is not None), default=0)
-    parts = (_Part(made_ms - deliveries.AHEAD_MS - deliveries.CLOCKS_APART_MS, timed), _Part(since_ms, untimed))
-    return [part for part in parts if part.sent]
+    # Stored rows never change, so a consistent snapshot is not needed.
+    is_short = not store.shared and len(told.places) + len(told.messages) <= _INLINE
+    await (store.read_short if is_short else store.read)(look, consistent=False)
+    return found
 
 
 def _stored_messages(tx: ReadTx, items: Sequence[Item], places: Sequence[int], since_ms: int) -> Iterator[int]:
@@ -238,7 +190,7 @@ def _twice(items: Sequence[Item], told: _Sorted, stored: StoredEntries, now_ms: 
         mark = told.marks.get(place)
         is_taken = earlier is not None or place in stored.other
         if type(reading) is Microtrip and reading.ts is not None and (is_taken or mark is not None):
-            if earlier is not None and _are_equal(items[earlier], item):
+            if earlier is not None and _content(items[earlier]) == _content(item):
                 twice.add(place)
                 continue
             if mark is None:
@@ -248,7 +200,8 @@ def _twice(items: Sequence[Item], told: _Sorted, stored: StoredEntries, now_ms: 
                 item.mark = mark
                 entry = _entry(item)
                 told.note_hash(track)
-        if earlier is not None and _are_equal(items[earlier], item):
+        # Different ones may share an entry by coincidence.
+        if earlier is not None and _content(items[earlier]) == _content(item):
             twice.add(place)
         else:
             first[entry] = place
@@ -275,11 +228,6 @@ def _certain(items: Sequence[Item], told: _Sorted, now_ms: int) -> dict[Entry, i
 
 def _entry(item: Item) -> Entry:
     return Entry(item.instant, item.mark)
-
-
-def _are_equal(one: Item, other: Item) -> bool:
-    """True if two readings are equal; different ones may share an entry by coincidence."""
-    return _content(one) == _content(other)
 
 
 def _content(item: Item) -> Content:

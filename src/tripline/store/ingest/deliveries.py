@@ -7,7 +7,7 @@ erased.
 Not here: instant and mark (`domain/deliveries.py`), the caller (`services/ingest/redeliveries.py`).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -54,28 +54,13 @@ class Sent(msgspec.Struct, gc=False):
     """Number of an event; None: a microtrip."""
     ts: int | None
     payload: bytes
-    made_ms: int | None
-    """Its own time; None: unknown."""
+    made_ms: int
+    """Its own time; 0: unknown."""
 
     @property
     def content(self) -> Content:
         """The fields shared by redeliveries."""
         return Content(self.sensor_id, self.ty, self.ts, self.payload)
-
-
-class _Looked(NamedTuple):
-    """A message whose key an entry has, and the row that the entry names; None: erased."""
-
-    message: Sent
-    stored: Content | None
-
-
-class Noted(NamedTuple):
-    """A message whose key an entry has."""
-
-    message: Sent
-    no: RowNo
-    """The row that the entry names."""
 
 
 class StoredEntries(NamedTuple):
@@ -94,39 +79,34 @@ class StoredEntries(NamedTuple):
             self.equal.add(message.place)
 
 
-def stored(tx: ReadTx, scope: Scope, sent: Sequence[Sent], *, since_ms: int, found: StoredEntries) -> None:
-    """Note which of the messages were stored in this database file since the instant (O3)."""
-    assert Reach.ANY in scope.reaches, "the pipeline works on every sensor"
-    for table in (microtrip, device_event):
-        of_table = [each for each in sent if _table(each) is table]
-        for looked in _looked_up(tx, table, of_table, ids.first_no(since_ms)):
-            found.add(looked.message, looked.stored)
+async def search(
+    store: Store, scope: Scope, sent: Sequence[Sent], *, since_ms: int, now_ms: int, found: StoredEntries
+) -> Callable[[ReadTx], None] | None:
+    """Return the work that notes which of the messages were stored since the instant (O3); None: none was.
 
-
-async def noted(store: Store, scope: Scope, sent: Sequence[Sent], *, since_ms: int, now_ms: int) -> list[Noted]:
-    """The messages that have the key of an entry made in a shared database since the instant. Old data that comes for
-    the first time has none, and costs no hop to a thread. Raises `Outage`.
+    A shared database is asked for entries at once: old data that comes for the first time has none, and costs no hop to
+    a thread. Raises `Outage`.
     """
     assert Reach.ANY in scope.reaches, "the pipeline works on every sensor"
     if not sent:
-        return []
+        return None
+    since_no = ids.first_no(since_ms)
+    if not store.shared:
+        return lambda tx: _search_file(tx, sent, since_no, found)
     keys = (_array(each.instant for each in sent), _array(each.mark for each in sent))
-    found = await store.ask(_ENTRIES, *keys, *_bounds(since_ms, now_ms))
-    return [Noted(sent[number - 1], no) for number, no in found]
+    bounds = (since_no, ids.first_no(now_ms + deliveries.CLOCKS_APART_MS))  # leave one or two weekly partitions
+    noted = [(sent[number - 1], no) for number, no in await store.ask(_ENTRIES, *keys, *bounds)]
 
+    def compare(tx: ReadTx) -> None:
+        for table in (microtrip, device_event):
+            of_table = [(each, no) for each, no in noted if _table(each) is table]
+            if of_table:
+                wanted = _array(no for _, no in of_table)
+                rows = {no: Content(*row) for no, *row in tx.hot(_of_all(table), wanted, *bounds)}
+                for each, no in of_table:
+                    found.add(each, rows.get(no))
 
-def compared(
-    tx: ReadTx, scope: Scope, entries: Sequence[Noted], *, since_ms: int, now_ms: int, found: StoredEntries
-) -> None:
-    """Note which of these messages of `noted` are equal to the row of their entry."""
-    assert Reach.ANY in scope.reaches, "the pipeline works on every sensor"
-    for table in (microtrip, device_event):
-        of_table = [each for each in entries if _table(each.message) is table]
-        if of_table:
-            wanted = _array(each.no for each in of_table)
-            rows = {no: Content(*row) for no, *row in tx.hot(_of_all(table), wanted, *_bounds(since_ms, now_ms))}
-            for message, no in of_table:
-                found.add(message, rows.get(no))
+    return compare if noted else None
 
 
 def keep_hashes(tx: WriteTx, sensor_id: SensorId, trip_no: RowNo, *, deleted_ms: int, limit: int) -> None:
@@ -139,26 +119,22 @@ def keep_hashes(tx: WriteTx, sensor_id: SensorId, trip_no: RowNo, *, deleted_ms:
         tx.run(_ERASED, {"of_sensor": sensor_id, "at_ms": deleted_ms + deliveries.CLOCKS_APART_MS})
 
 
-def _looked_up(tx: ReadTx, table: Table, sent: Sequence[Sent], since_no: RowNo) -> Iterator[_Looked]:
-    """The messages with the key of an entry."""
-    start = 0
-    for size in _SIZES:
-        while len(sent) - start >= size:
-            keys = [key for each in sent[start : start + size] for key in (each.instant, each.mark)]
-            for number, *row in tx.hot(_of_some(table, size), *keys, since_no):
-                stored = None if row[-1] is None else Content(*row)
-                yield _Looked(sent[start + number], stored)
-            start += size
+def _search_file(tx: ReadTx, sent: Sequence[Sent], since_no: RowNo, found: StoredEntries) -> None:
+    """Note the messages that are stored in this database file."""
+    for table in (microtrip, device_event):
+        of_table = [each for each in sent if _table(each) is table]
+        start = 0
+        for size in _SIZES:
+            while len(of_table) - start >= size:
+                keys = [key for each in of_table[start : start + size] for key in (each.instant, each.mark)]
+                for number, *row in tx.hot(_of_some(table, size), *keys, since_no):
+                    found.add(of_table[start + number], None if row[-1] is None else Content(*row))
+                start += size
 
 
 def _table(message: Sent) -> Table:
     """Where an equal one is stored."""
     return microtrip if message.ty is None else device_event
-
-
-def _bounds(since_ms: int, now_ms: int) -> tuple[RowNo, RowNo]:
-    """Row numbers between which an entry counts: they leave one week's partition or two to look at."""
-    return ids.first_no(since_ms), ids.first_no(now_ms + deliveries.CLOCKS_APART_MS)
 
 
 def _array(numbers: Iterable[int]) -> str:

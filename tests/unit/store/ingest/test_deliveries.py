@@ -44,11 +44,9 @@ def test_any_number_of_keys_is_looked_up_at_once(rig: Rig) -> None:
     found = StoredEntries(set(), set())
 
     async def look() -> None:
-        if not rig.store.shared:
-            await rig.store.read(lambda tx: deliveries.stored(tx, SCOPE, sent, since_ms=NOW, found=found))
-            return
-        noted = await deliveries.noted(rig.store, SCOPE, sent, since_ms=NOW, now_ms=NOW)
-        await rig.store.read(lambda tx: deliveries.compared(tx, SCOPE, noted, since_ms=NOW, now_ms=NOW, found=found))
+        search = await deliveries.search(rig.store, SCOPE, sent, since_ms=NOW, now_ms=NOW, found=found)
+        assert search is not None
+        await rig.store.read(search)
 
     rig.run(look())
 
