@@ -34,7 +34,6 @@ from tests.support.ingest_rig import (
 from tripline.domain.ids import SensorId
 from tripline.services.eraser import Eraser
 from tripline.services.fleet import removal
-from tripline.services.ingest import silence
 from tripline.store import tables
 from tripline.store.erasure import erasures
 
@@ -57,9 +56,7 @@ def by_trip(rig: Rig) -> list[int]:
 
 def sweep(node: Node, at: int) -> list[SensorId]:
     node.now_ms = at
-    silent: list[SensorId] = node.run(
-        silence.silent_sensors(node.store, node.settings, node_id=node.pipeline.node_id, now_ms=at)
-    )
+    silent: list[SensorId] = node.run(node.pipeline.tracks.silent(now_ms=at))
     node.take_in([], silent=silent)
     return silent
 

@@ -17,7 +17,6 @@ from tests.support.stores import Content
 from tripline.domain.history import Event
 from tripline.domain.samples import RECORD
 from tripline.scoring.rules import Rules
-from tripline.services.ingest import silence
 from tripline.services.scores.scorer import Scorer
 from tripline.store import tables
 
@@ -161,8 +160,7 @@ def outcome(
             if chance is not None and chance.random() < 0.2:
                 score(rig)
         rig.now_ms += 40 * MINUTE
-        node_id = rig.pipeline.node_id
-        silent = rig.run(silence.silent_sensors(rig.store, rig.settings, node_id=node_id, now_ms=rig.now_ms))
+        silent = rig.run(rig.pipeline.tracks.silent(now_ms=rig.now_ms))
         rig.take_in([], silent=silent)
         score(rig)
         return stored(rig)

@@ -12,7 +12,8 @@ from tripline.scoring.rules import Rules
 from tripline.services.bus.batches import BusBatches
 from tripline.services.bus.messages import Message, Outcome
 from tripline.services.device_frames import Frame
-from tripline.services.ingest.pipeline import Begin, Taken
+from tripline.services.ingest.batch import Begin
+from tripline.services.ingest.pipeline import Taken
 from tripline.services.scores.scorer import Scorer
 from tripline.wire.bus.envelopes import EVENTS, MICROTRIPS, TRIPS
 

@@ -139,20 +139,7 @@ def move(state: State | None, cause: Cause) -> State:
     return NEXT[state, cause]
 
 
-def start_ms(*, said_ms: int | None, first_ms: int | None, header_ms: int | None, received_ms: int) -> int:
-    """Start of a trip: `stt`, else its first sample, else the trip message's header time (T5), else its receipt."""
-    return next(ms for ms in (said_ms, first_ms, header_ms, received_ms) if ms is not None)
-
-
-def end_ms(*, said_ms: int | None, last_ms: int | None, header_ms: int | None, received_ms: int) -> int:
-    """End of a trip: `edt` or the message's `clt`, else its last sample, else the header time (T5), else receipt.
-
-    `wire/device/records.py` takes `clt` for a missing `edt`.
-    """
-    return next(ms for ms in (said_ms, last_ms, header_ms, received_ms) if ms is not None)
-
-
-def why_not_scored(*, device_type: str, vehicle_id: VehicleId | None, parking: bool) -> str | None:
+def why_not_scored(device_type: str, vehicle_id: VehicleId | None, *, parking: bool) -> str | None:
     """The reason why a trip is not given to the scorer, in the order of spec/scoring 1; None: it is."""
     if device_type not in SCORED_DEVICE_TYPES:
         return "device_type"

@@ -5,12 +5,16 @@ cannot be used.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import Final, Protocol, Self, TypeVar
 
+from tripline.domain.access import Scope
+from tripline.domain.ids import TimeIds, first_no
 from tripline.ports.outages import Fault, Outage
 from tripline.store.transactions import Store
+from tripline.store.trips import batch_rows
 
 T = TypeVar("T")
+_HOUR_MS: Final = 3_600_000
 PAUSES_S: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 """Pause after the first, second, ... consecutive outage."""
 
@@ -27,31 +31,6 @@ class Sum(Protocol):
 
 
 S = TypeVar("S", bound=Sum)
-S_co = TypeVar("S_co", bound=Sum, covariant=True)
-B = TypeVar("B")
-
-
-class Halves(NamedTuple, Generic[T]):
-    """A batch split in two."""
-
-    first: T
-    second: T
-
-
-class Way(Protocol[B, S_co]):
-    """The operations on batches of one kind."""
-
-    async def through(self, batch: B, /) -> S_co:
-        """Process the batch. Raises `Outage`."""
-
-    async def recover(self, batch: B, /) -> None:
-        """Prepare a second attempt: repair effects of the clock or of other processes. Raises `Outage`."""
-
-    def halves(self, batch: B, /) -> Halves[B] | None:
-        """Split the batch in two; None: it has at most one message."""
-
-    async def set_aside(self, batch: B, error: Exception, /) -> S_co:
-        """Store its only message as unusable. Raises `Outage`, and the error itself if there is no message."""
 
 
 def pause_s(outages: int, *, longest_s: float = PAUSES_S[-1]) -> float:
@@ -72,32 +51,47 @@ async def while_stale(
     raise Outage(outage)
 
 
-async def narrowed_down(batch: B, way: Way[B, S], *, store: Store) -> S:
-    """Process the batch. A failure outside the store is retried once, and then narrowed down to the message that causes
-    it, which is set aside; the others proceed. Raises `Outage`."""
+async def narrowed_down(
+    messages: Sequence[T],
+    *,
+    through: Callable[[Sequence[T]], Awaitable[S]],
+    recover: Callable[[], Awaitable[None]],
+    set_aside: Callable[[T, Exception], Awaitable[S]],
+    store: Store,
+) -> S:
+    """Process the batch with `through`. A failure outside the store is retried once, after `recover`, and then narrowed
+    down to the message that causes it, which is set aside; the others proceed. Raises `Outage`."""
     try:
-        return await way.through(batch)
+        return await through(messages)
     except Outage:
         raise
     except Exception:  # noqa: BLE001  a second attempt rules out the clock and other processes
-        await way.recover(batch)
+        await recover()
     try:
-        return await way.through(batch)
+        return await through(messages)
     except Outage:
         raise
     except Exception as error:
         damage = store.troubles.present
         if damage is not None and damage.fault is Fault.DAMAGED:
             raise damage from error  # the data read may be damaged: set no message aside
-        halves = way.halves(batch)
-        if halves is None:
-            return await way.set_aside(batch, error)
-    both = await narrowed_down(halves.first, way, store=store)
-    both.add(await narrowed_down(halves.second, way, store=store))
-    return both
-
-
-def in_halves(messages: Sequence[T]) -> Halves[Sequence[T]] | None:
-    """Split the messages in two; None: there is at most one."""
+        if not messages:
+            raise
+        if len(messages) == 1:
+            return await set_aside(messages[0], error)
     half = len(messages) // 2
-    return Halves(messages[:half], messages[half:]) if half else None
+    first, second = [
+        await narrowed_down(some, through=through, recover=recover, set_aside=set_aside, store=store)
+        for some in (messages[:half], messages[half:])
+    ]
+    first.add(second)
+    return first
+
+
+async def skip_used_numbers(store: Store, ids: TimeIds, scope: Scope, *, now_ms: int) -> None:
+    """Skip row numbers in use: by another process, or by this installation before its clock was set back.
+
+    On a shared store, rows from clocks far ahead are ignored.
+    """
+    before_no = first_no(now_ms + _HOUR_MS) if store.shared else None
+    ids.skip_to(await store.read_short(lambda tx: batch_rows.newest_no(tx, scope, before_no=before_no)))

@@ -89,4 +89,5 @@ class RpcAnswer(msgspec.Struct, gc=False, kw_only=True):
     body: bytes
 
 
-Reading = Microtrip | Trip | DeviceEvent | LatestValues | Rejected
+Usable = Microtrip | Trip | DeviceEvent | LatestValues
+Reading = Usable | Rejected

@@ -44,24 +44,6 @@ def test_move_not_in_the_table_is_a_bug(state: State | None, cause: Cause) -> No
 
 
 @pytest.mark.parametrize(
-    ("said", "first", "header", "expected"), [(1, 2, 3, 1), (None, 2, 3, 2), (None, None, 3, 3), (None, None, None, 4)]
-)
-def test_t5_start_is_stt_then_first_sample_then_header(
-    said: int | None, first: int | None, header: int | None, expected: int
-) -> None:
-    assert trips.start_ms(said_ms=said, first_ms=first, header_ms=header, received_ms=4) == expected
-
-
-@pytest.mark.parametrize(
-    ("said", "last", "header", "expected"), [(1, 2, 3, 1), (None, 2, 3, 2), (None, None, 3, 3), (None, None, None, 4)]
-)
-def test_t5_end_is_edt_or_clt_then_last_sample_then_header(
-    said: int | None, last: int | None, header: int | None, expected: int
-) -> None:
-    assert trips.end_ms(said_ms=said, last_ms=last, header_ms=header, received_ms=4) == expected
-
-
-@pytest.mark.parametrize(
     ("said", "expected"),
     [
         ({}, (-5, 9)),

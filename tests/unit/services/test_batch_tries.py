@@ -36,22 +36,18 @@ class Numbers:
             raise ValueError("a bug")
         return Told(*batch)
 
-    async def recover(self, _: Sequence[int]) -> None:
+    async def recover(self) -> None:
         self.recovered += 1
         self.once = set()
 
-    def halves(self, batch: Sequence[int]) -> batch_tries.Halves[Sequence[int]] | None:
-        return batch_tries.in_halves(batch)
-
-    async def set_aside(self, batch: Sequence[int], error: Exception) -> Told:
-        if not batch:
-            raise error
-        return Told(aside=batch)
+    async def set_aside(self, number: int, _: Exception) -> Told:
+        return Told(aside=[number])
 
 
 def taken(way: Numbers, batch: Sequence[int], present: StoreOutage | None = None) -> Told:
     store = SimpleNamespace(troubles=SimpleNamespace(present=present))
-    return asyncio.run(batch_tries.narrowed_down(batch, way, store=store))
+    how = {"through": way.through, "recover": way.recover, "set_aside": way.set_aside}
+    return asyncio.run(batch_tries.narrowed_down(batch, **how, store=store))
 
 
 @pytest.mark.parametrize("bad", [[], [1], [7], [3, 4], [1, 2, 3, 4, 5, 6, 7]])

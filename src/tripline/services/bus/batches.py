@@ -12,9 +12,8 @@ devices' own messages (`device_messages.py`).
 from collections import Counter
 from collections.abc import Sequence
 from datetime import tzinfo
+from functools import partial
 from typing import Any, Final, NamedTuple
-
-import msgspec
 
 from tripline import metrics, observe
 from tripline.domain import ids
@@ -23,15 +22,14 @@ from tripline.domain.ids import TimeIds
 from tripline.domain.instants import DAY_MS
 from tripline.ports.signals import Signals
 from tripline.services import batch_tries, notifications
-from tripline.services.batch_tries import Halves, Stale
+from tripline.services.batch_tries import Stale
 from tripline.services.bus import device_messages, placement
-from tripline.services.bus import messages as reading
-from tripline.services.bus.device_messages import TakesFrames
-from tripline.services.bus.messages import Headed, Message, Outcome, Read, Refused
+from tripline.services.bus import messages as bus_messages
+from tripline.services.bus.messages import Message, Outcome, Read, Refused
 from tripline.services.bus.placement import Admitted, LockedState, Placer, StoredReading
 from tripline.services.ingest import notices as ingest_notices
 from tripline.services.ingest import steps
-from tripline.services.ingest.intake import BUS
+from tripline.services.ingest.intake import BUS, Intake
 from tripline.services.ingest.notices import Wanted, Wishes
 from tripline.services.ingest.pipeline import LONG_BYTES
 from tripline.services.ingest.rejected_log import Entry, Plan, RejectedLog
@@ -58,35 +56,12 @@ MARGIN_MS: Final = DAY_MS
 _log = observe.logger("bus")
 
 
-class _Portion(NamedTuple):
-    """Messages to process together."""
-
-    messages: Sequence[Message]
-    now_ms: int
-
-
-class _OpenMessage(NamedTuple):
-    """A message with its opened envelope, or the reason it is unusable."""
-
-    message: Message
-    opened: Opened | Rejected
-
-
-class _Known(NamedTuple):
-    """Records that may be stored already: number -> payloads."""
-
-    microtrips: dict[int, list[bytes]]
-    events: dict[int, list[bytes]]
-
-
-class _Stored(msgspec.Struct, frozen=True):
+class _Stored(NamedTuple):
     """Results of a transaction."""
 
-    counts: Counter[str]
-    refused: list[Refused]
+    placer: Placer
     notifications: list[Notification]
     unusable: Plan
-    placed: Sequence[StoredReading]
 
 
 class BusBatches:
@@ -101,7 +76,7 @@ class BusBatches:
         zone: tzinfo,
         grace_s: float,
         max_items: int,
-        devices: TakesFrames,
+        devices: Intake,
         log: RejectedLog,
         positions: PositionKeeper,
     ) -> None:
@@ -125,29 +100,22 @@ class BusBatches:
         """Store the batch; storing it again changes nothing. Raises `Outage` if the store is down: then repeat the
         batch, since parts of it may be stored."""
         with self.steps.batch(BUS, (message.body for message in batch)):
-            outcome = await batch_tries.narrowed_down(_Portion(batch, now_ms), self, store=self._store)
+            outcome = await batch_tries.narrowed_down(
+                batch,
+                through=partial(self._through, now_ms=now_ms),
+                recover=partial(batch_tries.skip_used_numbers, self._store, self._ids, SCOPE, now_ms=now_ms),
+                set_aside=partial(self._set_aside, now_ms=now_ms),
+                store=self._store,
+            )
         if outcome.headed:
             # After the others: if an outage repeats the batch, they change nothing.
-            of_devices = await device_messages.take_in(outcome.headed, intake=self._devices, now_ms=now_ms)
+            of_devices = await device_messages.take_in(outcome.headed, intake=self._devices)
             self._report(of_devices, counted=True)
             outcome.add(of_devices)
         return outcome
 
-    async def recover(self, portion: _Portion) -> None:
-        """Skip row numbers in use."""
-        self._ids.skip_to(await self._store.read(lambda tx: batch_rows.newest_no(tx, SCOPE)))
-
-    def halves(self, portion: _Portion) -> Halves[_Portion] | None:
-        """Split the messages in two, in order of receipt."""
-        messages = batch_tries.in_halves(portion.messages)
-        return messages and Halves(*(portion._replace(messages=half) for half in messages))
-
-    async def set_aside(self, portion: _Portion, error: Exception) -> Outcome:
-        """Store the single message in the rejected-message log."""
-        outcome, now_ms = Outcome(), portion.now_ms
-        if not portion.messages:
-            raise error
-        message = portion.messages[0]
+    async def _set_aside(self, message: Message, error: Exception, *, now_ms: int) -> Outcome:
+        """Store the message in the rejected-message log."""
         _log.error(
             "bus.message_failed",
             topic=message.topic,
@@ -155,74 +123,69 @@ class BusBatches:
             offset=message.offset,
             exc_info=error,
         )
-        outcome.refused.append(Refused(message, bus_reasons.rejected(bus_reasons.INTERNAL, message.body)))
+        outcome = Outcome(refused=[Refused.of(message, bus_reasons.INTERNAL)])
         await self._rejected.know(now_ms=now_ms)
         plan = await self._store.write(lambda tx: self._log_refused(tx, outcome.refused, {}, now_ms), locked=True)
         self._rejected.done(plan)
         self._report(outcome)
         return outcome
 
-    async def through(self, portion: _Portion) -> Outcome:
+    async def _through(self, batch: Sequence[Message], *, now_ms: int) -> Outcome:
         """Store messages that belong to customers' trips, and log unusable ones."""
-        batch, now_ms = portion
         outcome = Outcome()
         self.steps.at(steps.DECODE)
         is_long = sum(len(message.body) for message in batch) > LONG_BYTES
-        opened = await self._long_batches.run(_opened, batch) if is_long else _opened(batch)
+        run = self._long_batches.run
+        opened = await run(_opened, batch) if is_long else _opened(batch)
         self.steps.at(steps.TRACKS)
         sensors = await self._sensors(opened)
         self.steps.at(steps.DECODE)
-        read, run = self._read, self._long_batches.run
-        reads = await run(read, opened, sensors, now_ms) if is_long else read(opened, sensors, now_ms)
-        outcome.refused += [each for each in reads if isinstance(each, Refused)]
-        outcome.headed += [each for each in reads if isinstance(each, Headed)]
-        usable = [each for each in reads if isinstance(each, Read)]
+        about = (batch, opened, sensors, outcome, now_ms)
+        usable = await run(self._read, *about) if is_long else self._read(*about)
         if usable or outcome.refused:
             await self._rejected.know(now_ms=now_ms)
-            kept = await self._kept(usable, outcome.refused, sensors, now_ms)
-            self._rejected.done(kept.unusable)
-            outcome.counts += kept.counts
-            outcome.refused += kept.refused
-            notifications.send(self._signals, kept.notifications)
-            self._note_positions(kept.placed)
+            stored = await self._kept(usable, outcome.refused, sensors, now_ms)
+            self._rejected.done(stored.unusable)
+            outcome.counts += stored.placer.counts
+            outcome.refused += stored.placer.refused
+            notifications.send(self._signals, stored.notifications)
+            self._note_positions(stored.placer.told)
         self._report(outcome)
         return outcome
 
     def _note_positions(self, placed: Sequence[StoredReading]) -> None:
         """Update the live positions from durable samples."""
-        for told in placed:
-            if isinstance(told.reading, Microtrip) and told.subject.vehicle_id is not None:
-                self._positions.saw(
-                    told.subject.sensor_id, told.subject.vehicle_id, told.reading.samples, told.reading.last_ms
-                )
+        for subject, reading in placed:
+            if isinstance(reading, Microtrip) and subject.vehicle_id is not None:
+                self._positions.saw(subject.sensor_id, subject.vehicle_id, reading.samples, reading.last_ms)
 
-    async def _sensors(self, messages: Sequence[_OpenMessage]) -> dict[str, Sensor]:
+    async def _sensors(self, opened: Sequence[Opened | Rejected]) -> dict[str, Sensor]:
         """The registered sensors that the messages refer to."""
-        named = {each.opened.sensor_id for each in messages if isinstance(each.opened, Opened)}
+        named = {each.sensor_id for each in opened if isinstance(each, Opened)}
         return await self._store.read(lambda tx: bus_facts.sensors(tx, SCOPE, named)) if named else {}
 
     def _read(
-        self, messages: Sequence[_OpenMessage], sensors: dict[str, Sensor], now_ms: int
-    ) -> list[Read | Headed | Refused]:
-        found: list[Read | Headed | Refused] = []
-        for message, each in messages:
+        self,
+        batch: Sequence[Message],
+        opened: Sequence[Opened | Rejected],
+        sensors: dict[str, Sensor],
+        outcome: Outcome,
+        now_ms: int,
+    ) -> list[Read]:
+        """Return the messages that customers' trips get; add devices' own and unusable ones to the outcome."""
+        read = partial(bus_messages.read, zone=self._zone, received_ms=now_ms, max_items=self._max_items)
+        found: list[Read] = []
+        for message, each in zip(batch, opened, strict=True):
             if isinstance(each, Rejected):
-                found.append(Refused(message, each))
-            elif each.sensor_id not in sensors:
-                found.append(Refused(message, bus_reasons.rejected(bus_reasons.UNKNOWN_SENSOR, message.body)))
-            elif each.of_device is not None:
-                found.append(placement.headed(message, each, each.of_device, sensors[each.sensor_id]))
+                outcome.refused.append(Refused(message, each))
+            elif (sensor := sensors.get(each.sensor_id)) is None:
+                outcome.refused.append(Refused.of(message, bus_reasons.UNKNOWN_SENSOR))
+            elif each.of_device is None:
+                found.append(read(message, each, sensor_type=sensor.type))
+            elif placement.is_foreign(message, each, sensor):
+                outcome.refused.append(Refused.of(message, bus_reasons.COMPANY))
             else:
-                found.append(
-                    reading.read(
-                        message,
-                        each,
-                        sensor_type=sensors[each.sensor_id].type,
-                        zone=self._zone,
-                        received_ms=now_ms,
-                        max_items=self._max_items,
-                    )
-                )
+                outcome.headed[device_messages.frame(sensor, each.of_device, now_ms)] = message
         return found
 
     async def _kept(
@@ -262,9 +225,8 @@ class BusBatches:
         self.steps.at(steps.LOCKS)
         locked = self._locked(tx, messages, sensors, now_ms)
         self.steps.at(steps.COMMIT)
-        placer = Placer(locked, ids_=self._ids, grace_ms=self._grace_ms, now_ms=now_ms)
+        placer = Placer(locked, refused, ids_=self._ids, grace_ms=self._grace_ms, now_ms=now_ms)
         placer.place(messages)
-        refused += placer.refused
         bus_trips.change(tx, SCOPE, list(locked.trips.values()))
         bus_trips.MICROTRIPS.insert(tx, placer.microtrips)
         bus_trips.EVENTS.insert(tx, placer.events)
@@ -274,7 +236,7 @@ class BusBatches:
         told = [*notices.put(tx, _notices(placer, wanted, now_ms), ids=self._ids, now_ms=now_ms)]
         if placer.rows.jobs:
             told.append((observe.SIGNAL_SCORING_DUE, ""))
-        return _Stored(placer.counts, refused, told, unusable, placer.told)
+        return _Stored(placer, told, unusable)
 
     def _locked(
         self, tx: WriteTx, messages: Sequence[Admitted], sensors: dict[str, Sensor], now_ms: int
@@ -282,17 +244,14 @@ class BusBatches:
         """Lock and load the rows that placement depends on: trips, jobs, sensors, vehicles, people."""
         named = {message.trip_id for message in messages if message.trip_id is not None}
         trips = bus_trips.lock(tx, SCOPE, named)
+        named_by: list[Opened | BusTrip] = [*(message.read.opened for message in messages), *trips.values()]
         facts = bus_facts.load(
             tx,
             SCOPE,
             sensors=sensors,
             changed={message.sensor.id: message.sensor for message in messages if message.is_before_change}.values(),
-            vehicle_ids=_not_none(
-                *(message.read.opened.vehicle_id for message in messages), *(trip.vehicle_id for trip in trips.values())
-            ),
-            user_ids=_not_none(
-                *(message.read.opened.user_id for message in messages), *(trip.user_id for trip in trips.values())
-            ),
+            vehicle_ids={each.vehicle_id for each in named_by},
+            user_ids={each.user_id for each in named_by},
         )
         new = placement.new_trips(messages, trips, facts, ids_=self._ids, now_ms=now_ms)
         if new:
@@ -302,9 +261,15 @@ class BusBatches:
         if not bus_facts.hold(tx, SCOPE, facts):
             raise Stale
         self.steps.at(steps.REDELIVERY)
-        known = _known(tx, messages, trips)
+        # Processes' clocks may differ by the margin.
+        since_no = ids.first_no(ids.ms_of_no(min((trip.no for trip in trips.values()), default=0)) - MARGIN_MS)
         return LockedState(
-            facts, trips, jobs, known.microtrips, known.events, lambda no: bus_trips.bounds(tx, SCOPE, no)
+            facts,
+            trips,
+            jobs,
+            microtrips=bus_trips.microtrips(tx, SCOPE, _keys(messages, Microtrip), since_no=since_no),
+            events=bus_trips.events(tx, SCOPE, _keys(messages, DeviceEvent)),
+            bounds=lambda no: bus_trips.bounds(tx, SCOPE, no),
         )
 
     def _log_refused(self, tx: WriteTx, refused: Sequence[Refused], sensors: dict[str, Sensor], now_ms: int) -> Plan:
@@ -343,37 +308,21 @@ class BusBatches:
             )
 
 
-def _opened(batch: Sequence[Message]) -> list[_OpenMessage]:
-    return [_OpenMessage(message, bus_reader.opened(message.body, topic_kind=message.kind)) for message in batch]
+def _opened(batch: Sequence[Message]) -> list[Opened | Rejected]:
+    return [bus_reader.opened(message.body, topic_kind=message.kind) for message in batch]
 
 
-def _known(tx: WriteTx, messages: Sequence[Admitted], trips: dict[str, BusTrip]) -> _Known:
-    of_microtrips: set[int] = set()
-    of_events: set[int] = set()
-    since_no = min((trip.no for trip in trips.values()), default=ids.first_no(0))
-    for message in messages:
-        for record in message.read.records:
-            keys = {record.by_content} if record.by_name is None else {record.by_content, record.by_name}
-            if isinstance(record.reading, Microtrip):
-                of_microtrips |= keys
-            elif isinstance(record.reading, DeviceEvent):
-                of_events |= keys
-    earliest = ids.first_no(ids.ms_of_no(since_no) - MARGIN_MS)
-    return _Known(
-        microtrips=bus_trips.microtrips(tx, SCOPE, of_microtrips, since_no=earliest) if of_microtrips else {},
-        events=bus_trips.events(tx, SCOPE, of_events) if of_events else {},
-    )
+def _keys(messages: Sequence[Admitted], kind: type[Microtrip | DeviceEvent]) -> set[int]:
+    """The numbers under which records of this kind may be stored."""
+    records = [record for message in messages for record in message.read.records if isinstance(record.reading, kind)]
+    return {key for record in records for key in (record.by_content, record.by_name) if key is not None}
 
 
 def _notices(placer: Placer, wanted: dict[Any, Wanted], now_ms: int) -> list[notices.Message]:
     """Pushes to customers' servers, as for device messages."""
     found: list[notices.Message] = []
-    for told in placer.told:
-        about = wanted.get(told.subject.company_id)
+    for subject, reading in placer.told:
+        about = wanted.get(subject.company_id)
         if about is not None:
-            found += ingest_notices.of_one(told.subject, told.reading, now_ms, about, told.subject.vehicle_id)
+            found += ingest_notices.of_one(subject, reading, now_ms, about, subject.vehicle_id)
     return found
-
-
-def _not_none(*found: str | None) -> set[str]:
-    return {each for each in found if each is not None}

@@ -86,20 +86,17 @@ class BusConsumer:
         return refused
 
     async def _written(self, refused: Sequence[Refused]) -> None:
-        """Write all refused messages to the dead-letter topic."""
+        """Write all refused messages to the dead-letter topic. If one is too long, write each by itself, and that one
+        shortened; the messages are in the log in any case."""
         try:
             await self._delivered([self._note(each) for each in refused])
         except BusMessageRefusedError:
+            if len(refused) == 1:
+                with contextlib.suppress(BusMessageRefusedError):
+                    await self._delivered([self._note(refused[0], cut=True)])
+                return
             for each in refused:
-                await self._written_alone(each)
-
-    async def _written_alone(self, refused: Refused) -> None:
-        """Write one dead letter, shortened if it is too long; the message is in the log in any case."""
-        with contextlib.suppress(BusMessageRefusedError):
-            try:
-                await self._delivered([self._note(refused)])
-            except BusMessageRefusedError:
-                await self._delivered([self._note(refused, cut=True)])
+                await self._written([each])
 
     async def _delivered(self, notes: Sequence[BusNote]) -> None:
         """Write these notes, retrying while the brokers are down. Raises `BusMessageRefusedError`."""

@@ -6,18 +6,17 @@ Not here: reading (`wire/bus/reader.py`), placing (`placement.py`).
 from collections import Counter
 from collections.abc import Sequence
 from datetime import tzinfo
-from typing import TypeAlias
 
 import msgspec
 
 from tripline.domain import bus
 from tripline.domain.ids import CompanyId, SensorId
+from tripline.services.device_frames import Frame
 from tripline.wire.bus import payloads as bus_payloads
 from tripline.wire.bus import reader as bus_reader
+from tripline.wire.bus import reasons as bus_reasons
 from tripline.wire.bus.reader import Kind, Opened
-from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Rejected, Trip
-
-Usable: TypeAlias = Microtrip | Trip | DeviceEvent | LatestValues
+from tripline.wire.readings import LatestValues, Microtrip, Rejected, Trip, Usable
 
 
 class Message(msgspec.Struct, frozen=True, eq=False):
@@ -40,6 +39,11 @@ class Refused(msgspec.Struct, frozen=True, eq=False):
     rejected: Rejected
     sensor_id: SensorId | None = None
     """The sensor, if the message comes from its owner."""
+
+    @classmethod
+    def of(cls, message: Message, reason: str, sensor_id: SensorId | None = None) -> "Refused":
+        """The whole message, for this reason."""
+        return cls(message, bus_reasons.rejected(reason, message.body), sensor_id)
 
 
 class Record(msgspec.Struct, frozen=True, eq=False):
@@ -64,17 +68,6 @@ class Read(msgspec.Struct, frozen=True, eq=False):
     """Problems of the message, or of some of its elements."""
 
 
-class Headed(msgspec.Struct, frozen=True, eq=False):
-    """A device's own message, from its sensor's owner (4.14)."""
-
-    message: Message
-    sensor_id: SensorId
-    company_id: CompanyId
-    """The owner."""
-    body: bytes
-    """The body as the device would send it."""
-
-
 class Outcome(msgspec.Struct):
     """The outcome of a batch."""
 
@@ -85,14 +78,14 @@ class Outcome(msgspec.Struct):
     reasons: Counter[str] = msgspec.field(default_factory=Counter)
     """Unusable messages by reason, if the caller counts them."""
 
-    headed: list[Headed] = msgspec.field(default_factory=list)
-    """Devices' own messages that are not processed yet."""
+    headed: dict[Frame, Message] = msgspec.field(default_factory=dict)
+    """Devices' own messages (4.14) that are not processed yet, as the devices would send them."""
 
     def add(self, other: "Outcome") -> None:
         """Add another outcome to this one."""
         self.counts += other.counts
         self.refused += other.refused
-        self.headed += other.headed
+        self.headed |= other.headed
 
 
 def read(message: Message, opened: Opened, *, sensor_type: str, zone: tzinfo, received_ms: int, max_items: int) -> Read:

@@ -17,12 +17,12 @@ from msgspec.structs import replace
 
 from tripline.domain import bus, ids, trips
 from tripline.domain.bus import Span
-from tripline.domain.ids import RowNo, SensorId, TimeIds, UserId, VehicleId
+from tripline.domain.ids import RowNo, TimeIds, UserId, VehicleId
 from tripline.domain.mountings import Owner
 from tripline.domain.trips import Cause, State
-from tripline.services.bus.messages import Headed, Message, Read, Record, Refused
+from tripline.services.bus.messages import Message, Read, Record, Refused
 from tripline.services.push.notices import Subject
-from tripline.store.bus.facts import Facts, Latest, Sensor
+from tripline.store.bus.facts import Facts, Sensor
 from tripline.store.trips.batch_rows import Rows
 from tripline.store.trips.bus_trips import BusTrip
 from tripline.wire.bus import fields as bus_fields
@@ -91,7 +91,7 @@ class Admitted(msgspec.Struct, frozen=True):
         return min((_time_of(record.reading) for record in self.read.records), default=math.inf)
 
 
-class StoredReading(msgspec.Struct, frozen=True):
+class StoredReading(NamedTuple):
     """A stored reading, for pushes and positions."""
 
     subject: Subject
@@ -102,29 +102,21 @@ def admitted(reads: Iterable[Read], sensors: Mapping[str, Sensor], refused: list
     """Messages whose sensor is registered and belongs to the company of the message and its topic (4.17)."""
     found = []
     for read in reads:
-        sensor = sensors.get(read.opened.sensor_id)
+        message, sensor = read.message, sensors.get(read.opened.sensor_id)
         if sensor is None:
-            refused.append(Refused(read.message, _why(bus_reasons.UNKNOWN_SENSOR, read)))
-        elif _is_foreign(read.message, read.opened, sensor):
-            refused.append(Refused(read.message, _why(bus_reasons.COMPANY, read)))
-        elif read.opened.trip_id is None and any(
-            isinstance(record.reading, Microtrip | Trip) for record in read.records
-        ):
-            refused.append(Refused(read.message, _why(bus_reasons.NO_TRIP, read), sensor.id))
+            refused.append(Refused.of(message, bus_reasons.UNKNOWN_SENSOR))
+        elif is_foreign(message, read.opened, sensor):
+            refused.append(Refused.of(message, bus_reasons.COMPANY))
+        elif read.opened.trip_id is None and any(isinstance(each.reading, Microtrip | Trip) for each in read.records):
+            refused.append(Refused.of(message, bus_reasons.NO_TRIP, sensor.id))
         else:
-            refused += [Refused(read.message, rejected, sensor.id) for rejected in read.left_out]
+            refused += [Refused(message, rejected, sensor.id) for rejected in read.left_out]
             found.append(Admitted(read, sensor))
     return found
 
 
-def headed(message: Message, opened: Opened, body: bytes, sensor: Sensor) -> Headed | Refused:
-    """Return the device's own message, with this body, if it comes from the owner of the sensor."""
-    if _is_foreign(message, opened, sensor):
-        return Refused(message, bus_reasons.rejected(bus_reasons.COMPANY, message.body))
-    return Headed(message, sensor.id, sensor.company_id, body)
-
-
-def _is_foreign(message: Message, opened: Opened, sensor: Sensor) -> bool:
+def is_foreign(message: Message, opened: Opened, sensor: Sensor) -> bool:
+    """True if the message or its topic belongs to another company than the sensor (4.17)."""
     return bool({opened.company_id, message.company_id} - {None, sensor.company_id})
 
 
@@ -153,7 +145,9 @@ def new_trips(
 class Placer:
     """Places one batch. `now_ms` is the batch's instant, recorded in all rows that it creates or ends."""
 
-    def __init__(self, locked: LockedState, *, ids_: TimeIds, grace_ms: int, now_ms: int) -> None:
+    def __init__(
+        self, locked: LockedState, refused: list[Refused], *, ids_: TimeIds, grace_ms: int, now_ms: int
+    ) -> None:
         self._locked = locked
         self._facts = locked.facts
         self._ids = ids_
@@ -161,15 +155,15 @@ class Placer:
         self._now_ms = now_ms
         self._spans: dict[int, Span] = {}
         """Earliest and latest samples that the batch added to a trip."""
-        self._telling = Telling(locked.facts)
-        self.rows = self._telling.rows
+        self.rows = Rows()
         self.microtrips: list[Any] = []
         """Values for `bus_trips.MICROTRIPS`."""
         self.events: list[Any] = []
         self.driven: dict[int, UserId | None] = {}
         """Ended trips that got another driver."""
         self.told: list[StoredReading] = []
-        self.refused: list[Refused] = []
+        self.refused = refused
+        """Unusable messages, the placer's own among them."""
         self.counts: collections.Counter[str] = collections.Counter()
 
     def place(self, messages: Sequence[Admitted]) -> None:
@@ -178,9 +172,7 @@ class Placer:
             trip = self._locked.trips.get(message.trip_id or "")
             of_sensor = (bus.SOURCE, message.sensor.id, False)
             if trip is not None and (trip.source, trip.sensor_id, trip.erased) != of_sensor:
-                self.refused.append(
-                    Refused(message.read.message, _why(bus_reasons.TRIP_TAKEN, message.read), message.sensor.id)
-                )
+                self.refused.append(Refused.of(message.read.message, bus_reasons.TRIP_TAKEN, message.sensor.id))
                 continue
             for record in message.read.records:
                 self._record(message, record, trip)
@@ -205,43 +197,46 @@ class Placer:
             return
         self.microtrips += (new.no, trip.no, new.id, reading.ts, reading.ty, reading.payload, reading.samples)
         self.microtrips += (new.key, message.read.opened.envelope)
-        self._join(trip, reading)
+        self._join(message.sensor, trip, reading)
         self.counts["microtrip"] += 1
         self._tell_of(message.sensor, reading, trip.vehicle_id)
 
-    def _join(self, trip: BusTrip, reading: Microtrip) -> None:
+    def _join(self, sensor: Sensor, trip: BusTrip, reading: Microtrip) -> None:
         """Add samples to the trip."""
-        span = _span(reading)
+        span = Span(reading.first_ms, reading.last_ms)
         self._spans[trip.no] = self._spans.get(trip.no, span).and_also(span)
         if trip.live is State.COMPLETE:
-            self._join_ended(trip, reading)
+            self._join_ended(trip, reading, span)
             return
         if trip.live is State.LAPSED:
             trip.state = trips.move(trip.live, Cause.RESUMED).value
             trip.end_ms = trip.closed_ms = None
             trip.changed = True
-        if trip.start_ms is None:
+        start_ms = trip.start_ms
+        if start_ms is None:
             trip.start_ms, trip.device_type, trip.parking = reading.first_ms, reading.device_type, reading.parking
             trip.changed = True
-        elif reading.first_ms < trip.start_ms or (trip.parking and not reading.parking):
-            trip.start_ms = min(trip.start_ms, reading.first_ms)
+        elif reading.first_ms < start_ms or (trip.parking and not reading.parking):
+            trip.start_ms = min(start_ms, reading.first_ms)
             trip.parking = trip.parking and reading.parking
             trip.changed = True
-        self._telling.of(trip, trips.MICROTRIP)
+        if trip.start_ms != start_ms:
+            self.rows.began(trip)
+        self._tell(sensor, trip, trips.MICROTRIP)
 
-    def _join_ended(self, trip: BusTrip, reading: Microtrip) -> None:
+    def _join_ended(self, trip: BusTrip, reading: Microtrip, span: Span) -> None:
         """Add a microtrip after its trip message: the samples supply facts that are missing in the message."""
         told = bus.told(trip.message_key or "")
         if told.alone:
-            span = _span(reading)
             trip.parking = told.parking or reading.parking
             trip.message_key = replace(told, alone=False).text
         else:
             assert trip.start_ms is not None and trip.end_ms is not None
-            span = Span(trip.start_ms, trip.end_ms).and_also(_span(reading))
+            span = span.and_also(Span(trip.start_ms, trip.end_ms))
             trip.parking = told.parking or (trip.parking and reading.parking)
         trip.start_ms, trip.end_ms = _ordered(told.start_ms, told.end_ms, span)
         trip.changed = True
+        self.rows.began(trip)
         self._ask_score(trip, again=True)
 
     def _message(self, message: Admitted, record: Record, reading: Trip, trip: BusTrip) -> None:
@@ -260,13 +255,15 @@ class Placer:
             trip.payload and bus_payloads.compact(bytes(trip.payload)),
         )
         has_samples = trip.start_ms is not None and not (before is not None and before.alone)
+        self.rows.began(trip)  # the message may name another driver
         self._say(trip, message, reading, before, has_samples=has_samples, digest=digest)
         if before is None:
             trip.state, trip.closed_ms = trips.move(trip.live, Cause.MESSAGE).value, self._now_ms
         if before is None or facts_before != (trip.device_type, trip.vehicle_id, trip.parking, record.content):
             self._ask_score(trip, again=was_ended)
         trip.changed = True
-        self._telling.of(trip, trips.TRIP)
+        self.rows.began(trip)
+        self._tell(message.sensor, trip, trips.TRIP)
         self.counts["trip" if before is None else "updated"] += 1
         self._tell_of(message.sensor, reading, trip.vehicle_id)
 
@@ -334,6 +331,13 @@ class Placer:
         self.counts["event"] += 1
         self._tell_of(sensor, reading, vehicle_id)
 
+    def _tell(self, sensor: Sensor, trip: BusTrip, kind: str) -> None:
+        """Update the last kind of message of sensor and vehicle."""
+        if self.rows.sensors.get(sensor.id, sensor.kind) != kind:
+            self.rows.sensors[sensor.id] = kind
+            if trip.vehicle_id is not None:
+                self.rows.tell_vehicle(trip.vehicle_id, kind, began=False)
+
     def _tell_of(self, sensor: Sensor, reading: Microtrip | Trip | DeviceEvent, vehicle_id: VehicleId | None) -> None:
         self.told.append(StoredReading(Subject(sensor.id, sensor.company_id, vehicle_id), reading))
 
@@ -353,15 +357,15 @@ class Placer:
 
     def _person(self, user_id: str, sensor: Sensor, vehicle_id: VehicleId | None) -> UserId | None:
         """The driver that the message names, if that person may drive the vehicle (4.18)."""
-        person = self._facts.people.get(user_id)
-        if person is None:
+        if user_id not in self._facts.people:
             return None
-        allowed = person.company_id == sensor.company_id or (user_id, vehicle_id) in self._facts.rights
+        is_own = self._facts.people[user_id] == sensor.company_id
+        allowed = is_own or (user_id, vehicle_id) in self._facts.rights
         return UserId(user_id) if allowed or _driver(self._facts, vehicle_id) == user_id else None
 
     def _ask_score(self, trip: BusTrip, *, again: bool) -> None:
         """Queue the ended trip for scoring, after the grace. A trip already queued keeps its due time."""
-        reason = trips.why_not_scored(device_type=trip.device_type, vehicle_id=trip.vehicle_id, parking=trip.parking)
+        reason = trips.why_not_scored(trip.device_type, trip.vehicle_id, parking=trip.parking)
         if reason is not None and not again:
             trip.not_scored = reason
             self.rows.jobs.pop(trip.no, None)
@@ -383,10 +387,6 @@ def _time_of(reading: Microtrip | Trip | DeviceEvent | LatestValues) -> float:
     return next((at_ms for at_ms in times if at_ms is not None), math.inf)
 
 
-def _span(reading: Microtrip) -> Span:
-    return Span(reading.first_ms, reading.last_ms)
-
-
 def _ordered(start_ms: int | None, end_ms: int | None, samples: Span) -> Span:
     """Stated times, or else those of the samples; the end is not before the start."""
     start = samples.first_ms if start_ms is None else start_ms
@@ -394,10 +394,6 @@ def _ordered(start_ms: int | None, end_ms: int | None, samples: Span) -> Span:
     if start <= end:
         return Span(start, end)
     return Span(start, start) if end_ms is None else Span(end, end)
-
-
-def _why(reason: str, read: Read) -> Any:
-    return bus_reasons.rejected(reason, read.message.body)
 
 
 def _device_type(message: Admitted) -> str:
@@ -408,43 +404,3 @@ def _device_type(message: Admitted) -> str:
 def _driver(facts: Facts, vehicle_id: VehicleId | None) -> UserId | None:
     vehicle = None if vehicle_id is None else facts.vehicles.get(vehicle_id)
     return None if vehicle is None else vehicle.driver_id
-
-
-class Telling:
-    """Collects in `rows` the changes for vehicles, sensors and people."""
-
-    def __init__(self, facts: Facts) -> None:
-        self.rows = Rows()
-        self._vehicles = dict(facts.vehicles)
-        self._people = dict(facts.people)
-        self._kinds = {sensor.id: sensor.kind for sensor in facts.sensors.values()}
-
-    def of(self, trip: BusTrip, kind: str) -> None:
-        """Record a message of this kind for the trip."""
-        if trip.start_ms is None or trip.sensor_id is None:
-            return
-        if trip.vehicle_id is None:
-            self._tell_sensor(trip.sensor_id, kind)
-            return
-        vehicle = self._vehicles.get(trip.vehicle_id)
-        if vehicle is None or not _is_latest(trip, vehicle):
-            return
-        self._tell_sensor(trip.sensor_id, kind)
-        if vehicle.trip_id != trip.id or vehicle.kind != kind:
-            self.rows.tell_vehicle(trip.vehicle_id, kind, began=vehicle.trip_id != trip.id)
-        self._vehicles[trip.vehicle_id] = replace(vehicle, trip_id=trip.id, start_ms=trip.start_ms, kind=kind)
-        person = None if trip.user_id is None else self._people.get(trip.user_id)
-        if trip.user_id is not None and person is not None and _is_latest(trip, person):
-            if person.trip_id != trip.id:
-                self.rows.drivers.add(trip.user_id)
-            self._people[trip.user_id] = replace(person, trip_id=trip.id, start_ms=trip.start_ms)
-
-    def _tell_sensor(self, sensor_id: SensorId, kind: str) -> None:
-        if self._kinds.get(sensor_id) != kind:
-            self._kinds[sensor_id] = kind
-            self.rows.sensors[sensor_id] = kind
-
-
-def _is_latest(trip: BusTrip, latest: Latest) -> bool:
-    assert trip.start_ms is not None
-    return latest.trip_id == trip.id or latest.start_ms is None or trip.start_ms >= latest.start_ms

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from tripline import observe
 from tripline.config import Ingest
 from tripline.domain import trips
+from tripline.domain.instants import MINUTE_MS
 from tripline.domain.trips import Cause, State
 from tripline.ports.clocks import Clock
 from tripline.ports.signals import Signals
@@ -24,7 +25,6 @@ LOOK_S: Final = 5.0
 """Pause between two checks."""
 _AT_ONCE: Final = 200
 """Most trips ended in one transaction; the rest follow at once."""
-_MINUTE_MS: Final = 60_000
 _log = observe.logger("trips")
 
 
@@ -41,7 +41,7 @@ class Silence:
 
     def __init__(self, *, store: Store, settings: Ingest, signals: Signals, clock: Clock) -> None:
         self._store = store
-        self._gap_ms = settings.trip_gap_minutes * _MINUTE_MS
+        self._gap_ms = settings.trip_gap_minutes * MINUTE_MS
         self._signals = signals
         self._clock = clock
 
@@ -76,9 +76,7 @@ def _end(tx: WriteTx, found: list[str], *, since_ms: int, now_ms: int) -> _Ended
         trip.state = trips.move(trip.live, Cause.SILENCE).value
         trip.closed_ms, trip.changed = now_ms, True
         trip.end_ms = None if bounds is None else bounds.last_ms
-        trip.not_scored = trips.why_not_scored(
-            device_type=trip.device_type, vehicle_id=trip.vehicle_id, parking=trip.parking
-        )
+        trip.not_scored = trips.why_not_scored(trip.device_type, trip.vehicle_id, parking=trip.parking)
         if trip.not_scored is None:
             rows.jobs[trip.no] = now_ms
     bus_trips.change(tx, SCOPE, ended)

@@ -102,7 +102,7 @@ def end_open(tx: WriteTx, sensor_id: SensorId, *, now_ms: int) -> bool:
     """
     batch = batch_rows.Rows()
     for trip in tracks.open_trips(tx, SCOPE, sensor_id):
-        reason = trips.why_not_scored(device_type=trip.device_type, vehicle_id=trip.vehicle_id, parking=trip.parking)
+        reason = trips.why_not_scored(trip.device_type, trip.vehicle_id, parking=trip.parking)
         if reason is None:
             batch.jobs[trip.no] = now_ms
         trip.state = trips.move(trip.state, Cause.REMOVED)

@@ -1,9 +1,9 @@
-"""A batch on its way through the pipeline, with its readings and pending writes; each step adds its findings.
+"""A batch on its way through the pipeline, with its readings; each step adds its findings.
 
 Not here: the steps (`pipeline.py`).
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -14,13 +14,12 @@ from tripline.services.device_frames import Answered, Frame, Refusal
 from tripline.services.ingest.rejected_log import Plan
 from tripline.services.ingest.tracks import Track
 from tripline.services.notifications import Notification
-from tripline.services.push.notices import Message
 from tripline.services.rpc import answers as rpc_answers
-from tripline.store.devices.watches import Trace
-from tripline.store.trips.batch_rows import Rows
-from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Trip
+from tripline.store.transactions import WriteTx
+from tripline.wire.readings import Usable
 
-Usable = Microtrip | Trip | DeviceEvent | LatestValues
+Begin = Callable[[WriteTx, Sequence[Frame]], None]
+"""Called first in a transaction that stores these frames. If it raises `Outage`, they are not stored."""
 
 
 class Item(msgspec.Struct, gc=False, eq=False):
@@ -42,11 +41,14 @@ class Batch(msgspec.Struct, gc=False, eq=False):
     frames: Sequence[Frame]
     concerned: Collection[SensorId]
     """Their sensors, and the sensors to check for silence or changes."""
+    silent: Collection[SensorId]
+    """Sensors whose trip is over, unless a message arrives."""
+    begin: Begin
     now_ms: int
-    items: list[Item]
+    items: list[Item] = []
     """Every usable reading, in order of receipt."""
-    answers: list[Answered]
-    refusals: list[Refusal]
+    answers: list[Answered] = []
+    refusals: list[Refusal] = []
     new: Sequence[Item] = ()
     """Items that are not redeliveries: they are placed and stored."""
     hashed: Collection[SensorId] = ()
@@ -55,18 +57,9 @@ class Batch(msgspec.Struct, gc=False, eq=False):
     """Changes of the sensors with a message older than their last change."""
 
 
-class Writes(NamedTuple):
-    """Rows, pushes and traces that a placed batch writes, besides its answers and refusals."""
-
-    rows: Rows
-    pushes: Sequence[Message]
-    traces: Sequence[Trace]
-
-
 class StoredBatch(NamedTuple):
     """Results of a batch's transaction, for use after its commit."""
 
     told: list[Notification]
     taken: rpc_answers.Taken
-    uncalled: Plan
-    """Rows for answers that match no call."""
+    unusable: Plan

@@ -11,6 +11,9 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+import msgspec
+from msgspec.structs import replace
+
 from tripline import observe
 from tripline.domain.ids import SensorId
 from tripline.ports.bus import BusBatch, BusLog, BusMessage, BusReader
@@ -37,20 +40,22 @@ OUTAGE: Final = "outage"
 _log = observe.logger("ingest")
 
 
-class Place:
-    """The partition that a frame came from: its source, as the pipeline sees it. Its token is the offset."""
+class BusSource(msgspec.Struct, eq=False):
+    """The source of frames from the bus, as the pipeline sees it."""
 
-    __slots__ = ("partition", "sensor_id")
-
-    def __init__(self, sensor_id: SensorId, partition: int) -> None:
-        self.sensor_id = sensor_id
-        self.partition = partition
+    sensor_id: SensorId
 
     def settled(self, tokens: list[int]) -> None:
-        """Do nothing: the bus is told about the whole batch."""
+        """Do nothing: the bus is informed about the whole batch."""
 
     def abandoned(self) -> None:
         """Do nothing: the batch waits."""
+
+
+class _Place(BusSource):
+    """The partition that a frame came from. Its token is the offset."""
+
+    partition: int
 
 
 class _Ends(NamedTuple):
@@ -100,7 +105,8 @@ class Progress:
         already."""
         offsets: dict[int, list[int]] = {}
         for frame in together:
-            offsets.setdefault(_partition(frame), []).append(frame.token)
+            assert isinstance(frame.source, _Place)
+            offsets.setdefault(frame.source.partition, []).append(frame.token)
         moves = {partition: Move(min(each), max(each) + 1) for partition, each in offsets.items()}
         bus_offsets.advance(tx, self._name, moves)
 
@@ -130,20 +136,19 @@ class Drain:
         outages = 0
         # The previous owner of a partition may have stored more of it than it committed to the bus.
         doubtful = batch.came
-        left = [_frame(message, self._clock()) for message in batch.messages]
-        while left := self._ours(left, batch):
+        while (batch := self._reader.kept(batch)).messages:
             try:
                 if doubtful:
-                    left = await self._unstored(left, batch)
+                    batch = await self._unstored(batch)
                     doubtful = False
                 else:
-                    left = await self._beginning_stored(left)
+                    batch = await self._beginning_stored(batch)
                     outages = 0
             # Another process stored some of these meanwhile; before the next try, look up which.
             except MovedError:
                 doubtful = True
             except Outage as outage:
-                _log.warning("ingest.outage", reason=str(outage), frames=len(left), sources=0)
+                _log.warning("ingest.outage", reason=str(outage), frames=len(batch.messages), sources=0)
                 self._pace.failed()
                 self._away = True
                 outages += 1
@@ -152,15 +157,7 @@ class Drain:
                 # The commit may have gone through although its answer did not arrive.
                 doubtful = True
 
-    def _ours(self, left: list[Frame], batch: BusBatch) -> list[Frame]:
-        """Frames of partitions that this member still owns."""
-        marks = self._reader.kept(batch).marks
-        if len(marks) == len(batch.marks):
-            return left
-        partitions = {each.partition for each in marks}
-        return [frame for frame in left if _partition(frame) in partitions]
-
-    async def _unstored(self, left: list[Frame], batch: BusBatch) -> list[Frame]:
+    async def _unstored(self, batch: BusBatch) -> BusBatch:
         """Frames not yet stored by the partition's previous owner, or by a commit with an unknown outcome.
 
         Makes the reader skip stored frames. Raises `Outage`.
@@ -173,30 +170,28 @@ class Drain:
         }
         if behind:
             self._reader.skip(behind)
-        return [frame for frame in left if frame.token >= stored.get(_partition(frame), 0)]
+        return replace(
+            batch, messages=[each for each in batch.messages if each.offset >= stored.get(each.partition, 0)]
+        )
 
-    async def _beginning_stored(self, left: list[Frame]) -> list[Frame]:
+    async def _beginning_stored(self, batch: BusBatch) -> BusBatch:
         """Store the first frames, as many as take about a second; return the rest. Raises `Outage`."""
         await self._progress.learn()
-        together = batch_splits.beginning(left[: self._pace.size], BATCH_BYTES)
+        now_ms = self._clock()
+        frames_ = [_frame(message, now_ms) for message in batch.messages[: self._pace.size]]
+        together = batch_splits.beginning(frames_, BATCH_BYTES)
         await self._intake.take_in(together, begin=self._progress.begin, kind=BUFFER)
-        self._pace.took(len(together), self._intake.worked_s)
-        return left[len(together) :]
+        self._pace.took(len(together), self._intake.steps.worked_s)
+        return replace(batch, messages=batch.messages[len(together) :])
 
     def _doing(self) -> str:
-        return OUTAGE if self._away else self._intake.doing
-
-
-def _partition(frame: Frame) -> int:
-    source = frame.source
-    assert isinstance(source, Place)
-    return source.partition
+        return OUTAGE if self._away else self._intake.steps.doing
 
 
 def _frame(message: BusMessage, now_ms: int) -> Frame:
     """Convert a message to a frame; anything else becomes a refusal for the rejected-message log."""
     # A key that is not valid text must not block the partition.
-    source = Place(SensorId((message.key or b"").decode(errors="replace")), message.partition)
+    source = _Place(SensorId((message.key or b"").decode(errors="replace")), message.partition)
     try:
         frame = frames.unpacked(message.value)
     except frames.FrameError as error:

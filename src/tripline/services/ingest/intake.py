@@ -6,7 +6,7 @@ store is down, nothing is acknowledged: every source is abandoned, and the intak
 A second task sweeps: it finds silent trips and deletes old rows. Batches never wait for it; the silent trips end with
 the next batch.
 
-Not here: processing a batch (`pipeline.py`), finding silent trips (`silence.py`).
+Not here: processing a batch (`pipeline.py`), finding silent trips (`tracks.py`).
 """
 
 import asyncio
@@ -23,14 +23,17 @@ from tripline.ports.outages import Outage
 from tripline.ports.signals import Signals
 from tripline.services import batch_tries
 from tripline.services.device_frames import Frame
-from tripline.services.ingest import batch_splits, release, silence, traces
+from tripline.services.ingest import batch_splits, release, traces
+from tripline.services.ingest.batch import Begin
 from tripline.services.ingest.batch_splits import Split
-from tripline.services.ingest.pipeline import Begin, Pipeline, Taken
+from tripline.services.ingest.pipeline import Pipeline, Taken
 from tripline.services.ingest.rejected_log import RejectedLog
 from tripline.services.live.position_keeper import PositionKeeper
 from tripline.store.transactions import Store
 from tripline.wire.readings import Rejected
 
+SWEEP_S: Final = 5.0
+"""Pause between two sweeps."""
 _IDLE_MS: Final = 1_200_000
 """A sensor without an open trip is forgotten after 20 minutes, when none of its data can matter any more."""
 BATCH_BYTES: Final = 2**20
@@ -67,7 +70,6 @@ class Intake:
         signals: Signals,
         clock: Clock,
         positions: PositionKeeper,
-        node_id: str | None = None,
         stored_until: StoredUntil | None = None,
     ) -> None:
         self._store = store
@@ -87,8 +89,9 @@ class Intake:
             signals=signals,
             log=self.rejected,
             positions=positions,
-            node_id=node_id,
         )
+        self.steps = self._pipeline.steps
+        """The steps of the latest batch."""
         self._loop = asyncio.get_running_loop()
         self._batch = settings.batch
         self._waiting: list[Frame] = []
@@ -139,16 +142,6 @@ class Intake:
         if self._store.shared:
             await release.everywhere(self._store, deleted)
 
-    @property
-    def doing(self) -> str:
-        """The current step of the batch being processed; thread-safe."""
-        return self._pipeline.steps.doing
-
-    @property
-    def worked_s(self) -> float:
-        """Duration of the latest batch without waiting, locks and commit: the part that grows with its size."""
-        return self._pipeline.steps.worked_s
-
     async def take_in(self, frames: Sequence[Frame], *, begin: Begin, kind: str = BUS) -> Taken:
         """Process a batch that was cut elsewhere, in turn with this intake's batches. Raises `Outage`: then only the
         transactions that ran `begin` before are stored. `kind`: origin of the batch, for the log."""
@@ -161,7 +154,7 @@ class Intake:
         offered_s = self._loop.time()
         async with self._passing:
             waited_s = self._loop.time() - offered_s
-            with self._pipeline.steps.batch(kind, (frame.body for frame in frames), waited_s=waited_s):
+            with self.steps.batch(kind, (frame.body for frame in frames), waited_s=waited_s):
                 yield
 
     async def run(self) -> None:
@@ -253,7 +246,7 @@ class Intake:
 
     async def _sweep_forever(self) -> None:
         while True:
-            pause_s = silence.SWEEP_S
+            pause_s = SWEEP_S
             try:
                 if await self._sweep():
                     pause_s = 0
@@ -283,11 +276,7 @@ class Intake:
     async def _find_silent(self, now_ms: int) -> list[SensorId]:
         """Sensors whose open trip is silent, up to the instant before which all their messages are stored."""
         until_ms = await self._stored_until(now_ms)
-        if until_ms is None:
-            return []
-        return await silence.silent_sensors(
-            self._store, self._settings, node_id=self._pipeline.node_id, now_ms=until_ms
-        )
+        return [] if until_ms is None else await self._pipeline.tracks.silent(now_ms=until_ms)
 
     def _sensor_changed(self, sensor_id: str) -> None:
         self._changed.add(SensorId(sensor_id))

@@ -89,10 +89,6 @@ class Wishes:
         """True if another process committed since the first entry was read; exact inside a write."""
         return bool(self._of) and self._foreign_commits != self._store.foreign_commits
 
-    async def about(self, batch: Batch) -> dict[CompanyId, Wanted]:
-        """The batch's companies with receivers for messages about their sensors. Raises `Outage`."""
-        return await self.of_companies({item.track.company_id for item in batch.new}, now_ms=batch.now_ms)
-
     async def of_companies(self, companies: Collection[CompanyId], *, now_ms: int) -> dict[CompanyId, Wanted]:
         """The companies with receivers for messages about their sensors. Raises `Outage`."""
         if self._store.shared and abs(now_ms - self._read_ms) > KNOWN_MS:

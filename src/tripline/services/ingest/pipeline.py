@@ -9,44 +9,43 @@ Not here: queue and timers (`intake.py`), rules (`wire/device/publish.py`, `rede
 import asyncio
 import contextlib
 import random
-import uuid
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Final
 
 import msgspec
 
 from tripline import cooperative, metrics, observe
 from tripline.config import Ingest
-from tripline.domain.ids import SensorId, TimeIds, first_no
+from tripline.domain.ids import SensorId, TimeIds
 from tripline.domain.trips import Cause
 from tripline.ports.devices import Source
 from tripline.ports.signals import Signals
 from tripline.services import batch_tries, notifications
-from tripline.services.batch_tries import Halves, Stale
+from tripline.services.batch_tries import Stale
 from tripline.services.device_frames import Answered, Frame, Refusal
 from tripline.services.ingest import notices as ingest_notices
-from tripline.services.ingest import redeliveries, silence, steps
+from tripline.services.ingest import redeliveries, steps
 from tripline.services.ingest import traces as ingest_traces
-from tripline.services.ingest.batch import Batch, Item, StoredBatch, Writes
+from tripline.services.ingest.batch import Batch, Begin, Item, StoredBatch
 from tripline.services.ingest.notices import Wishes
-from tripline.services.ingest.placement import Ending, Placer, told_by
+from tripline.services.ingest.placement import Placer, told_by
 from tripline.services.ingest.rejected_log import Entry, RejectedLog
 from tripline.services.ingest.steps import Steps
 from tripline.services.ingest.tracks import SCOPE, Time, Track, Tracks
 from tripline.services.live.position_keeper import PositionKeeper
 from tripline.services.own_thread import OwnThread
 from tripline.services.push import notices
+from tripline.services.push.notices import Message
 from tripline.services.rpc import answers as rpc_answers
+from tripline.store.devices.watches import Trace
 from tripline.store.transactions import Store, WriteTx
 from tripline.store.trips import batch_rows
 from tripline.store.trips.batch_rows import Rows
 from tripline.wire import rpc
 from tripline.wire.device import publish as device_publish
-from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Rejected, Trip
-
-Begin = Callable[[WriteTx, Sequence[Frame]], None]
-"""Called first in a transaction that stores these frames. If it raises `Outage`, they are not stored."""
+from tripline.wire.readings import DeviceEvent, Microtrip, Rejected, Trip
 
 
 class Taken(msgspec.Struct):
@@ -62,23 +61,6 @@ class Taken(msgspec.Struct):
         self.refusals += other.refusals
 
 
-class Portion(NamedTuple):
-    """Frames and sensors to process together."""
-
-    frames: Sequence[Frame]
-    now_ms: int
-    silent: Collection[SensorId]
-    """Sensors whose trip is over, unless a message arrives."""
-    again: Collection[SensorId]
-    """Changed sensors."""
-    begin: Begin
-
-    @property
-    def concerned(self) -> set[SensorId]:
-        """Every sensor of the portion."""
-        return {*(frame.source.sensor_id for frame in self.frames), *self.silent, *self.again}
-
-
 LONG_BYTES: Final = 2**15
 """A longer body is not decoded on the event loop; usual ones have some hundred bytes, aggregates some thousand."""
 LONG_BATCH_BYTES: Final = 12 * LONG_BYTES
@@ -90,8 +72,6 @@ ALONE_FROM: Final = 3
 it must not block each other (docs/decisions/250)."""
 _LONGEST_PAUSE_S: Final = 0.2
 _ALWAYS_STALE: Final = "Other processes take in data of the same sensors all the time."
-_MINUTE_MS: Final = 60_000
-_HOUR_MS: Final = 3_600_000
 _log = observe.logger("ingest")
 
 
@@ -114,17 +94,14 @@ class Pipeline:
         signals: Signals,
         log: RejectedLog,
         positions: PositionKeeper,
-        node_id: str | None = None,
     ) -> None:
         """`late_grace_s`: how long after a late sample its trip is scored. `log`: receives unusable messages.
-        `positions`: receives vehicle positions. `node_id`: the unique name under which this pipeline claims sensors on
-        a shared store; default: a new one."""
+        `positions`: receives vehicle positions."""
         self._store = store
         self._settings = settings
         self._grace_s = scoring_grace_s
         self._late_grace_s = late_grace_s
         self._max_items = max_items
-        self.node_id = node_id or str(uuid.uuid4())
         self._rejected = log
         self._positions = positions
         self._ids = ids
@@ -134,12 +111,7 @@ class Pipeline:
         """The current step of the batch."""
         self._wishes = Wishes(store, signals)
         self._watches = ingest_traces.Watches(store)
-        self.tracks = Tracks(
-            store,
-            gap_ms=settings.trip_gap_minutes * _MINUTE_MS,
-            memory_ms=settings.redelivery_minutes * _MINUTE_MS,
-            node_id=self.node_id,
-        )
+        self.tracks = Tracks(store, settings)
 
     async def take_in(
         self,
@@ -155,19 +127,32 @@ class Pipeline:
         Raises `Outage` if the store is down: then unsettled frames are not stored, and the tracks of their sensors are
         discarded.
         """
-        portion = Portion(frames, now_ms, silent, again, begin)
-        return await batch_tries.narrowed_down(portion, self, store=self._store)
+        return await batch_tries.narrowed_down(
+            frames,
+            through=partial(self._through, now_ms=now_ms, silent=silent, again=again, begin=begin),
+            recover=partial(batch_tries.skip_used_numbers, self._store, self._ids, SCOPE, now_ms=now_ms),
+            set_aside=partial(self._set_aside, now_ms=now_ms, begin=begin),
+            store=self._store,
+        )
 
-    async def through(self, portion: Portion) -> Taken:
-        """Process the portion as one batch; retry while other processes change the state it depends on."""
-        self.tracks.forget(portion.again)
-        concerned = portion.concerned
+    async def _through(
+        self,
+        frames: Sequence[Frame],
+        *,
+        now_ms: int,
+        silent: Collection[SensorId],
+        again: Collection[SensorId],
+        begin: Begin,
+    ) -> Taken:
+        """Process the frames as one batch; retry while other processes change the state it depends on."""
+        self.tracks.forget(again)
+        concerned = {*(frame.source.sensor_id for frame in frames), *silent, *again}
 
         async def attempt(turn: int) -> Taken:
             async with self._store.alone() if turn >= ALONE_FROM else contextlib.nullcontext():
-                return await self._through(portion, concerned)
+                return await self._attempt(Batch(frames, concerned, silent, begin, now_ms))
 
-        async def again(turn: int) -> None:
+        async def reload(turn: int) -> None:
             self.steps.again()
             if self._store.shared:
                 # A process that lost a sensor's claim waits for a while, or both would retry forever.
@@ -179,66 +164,48 @@ class Pipeline:
                 self._watches.forget()
 
         try:
-            return await batch_tries.while_stale(attempt, again, tries=TRIES, outage=_ALWAYS_STALE)
+            return await batch_tries.while_stale(attempt, reload, tries=TRIES, outage=_ALWAYS_STALE)
         # The tracks reflect a batch that was not stored: reload them.
         except Exception:
             self.tracks.forget(concerned)
             raise
 
-    def halves(self, portion: Portion) -> Halves[Portion] | None:
-        """Split the frames in two; silent and changed sensors stay with the first half."""
-        frames = batch_tries.in_halves(portion.frames)
-        if frames is None:
-            return None
-        second = portion._replace(frames=frames.second, silent=(), again=())
-        return Halves(portion._replace(frames=frames.first), second)
-
-    async def recover(self, portion: Portion) -> None:
-        """Skip row numbers in use: by another process, or by this installation before its clock was set back.
-
-        On a shared store, rows from clocks far ahead are ignored.
-        """
-        now_ms = portion.now_ms
-        before_no = first_no(now_ms + _HOUR_MS) if self._store.shared else None
-        self._ids.skip_to(await self._store.read_short(lambda tx: batch_rows.newest_no(tx, SCOPE, before_no=before_no)))
-
-    async def _through(self, portion: Portion, concerned: Collection[SensorId]) -> Taken:
-        frames, now_ms = portion.frames, portion.now_ms
+    async def _attempt(self, batch: Batch) -> Taken:
         at = self.steps.at
         at(steps.TRACKS)
-        over = await self._over(concerned, portion.silent, now_ms)
+        over = await self._over(batch)
         at(steps.DECODE)
-        batch = await self._decoded(frames, concerned, now_ms)
+        await self._decode_fairly(batch)
         at(steps.REDELIVERY)
         await self._check(batch)
         at(steps.TRACKS)
         batch.pasts = await self.tracks.read_older(_old_times(batch.new))
         at(steps.PLACE)
-        wanted = await self._wishes.about(batch)
+        wanted = await self._wishes.of_companies({item.track.company_id for item in batch.new}, now_ms=batch.now_ms)
         traces = await self._watches.traces(batch)
         rows = self._place(batch, over)
-        await self._keep(batch, Writes(rows, ingest_notices.messages(batch, wanted), traces), portion.begin)
+        await self._keep(batch, rows, ingest_notices.messages(batch, wanted), traces)
         # From here on the batch is durable: positions and acknowledgements follow.
         self._note_positions(batch)
-        await acknowledge(frames)
+        await acknowledge(batch.frames)
         taken = Taken(_counts(rows, batch), batch.refusals)
         self._tell(rows, taken)
         return taken
 
-    async def _over(self, concerned: Collection[SensorId], silent: Collection[SensorId], now_ms: int) -> list[Ending]:
+    async def _over(self, batch: Batch) -> dict[Track, Cause]:
         """Load missing tracks; return the trips of concerned sensors that ended without a message."""
-        read = await self.tracks.read(concerned, now_ms=now_ms)
-        over = [Ending(track, Cause.REMOUNTED) for track in read if track.remounted]
-        for sensor_id in await silence.still_silent(self._store, self._settings, silent, now_ms=now_ms):
+        read = await self.tracks.read(batch.concerned, now_ms=batch.now_ms)
+        over = {track: Cause.REMOUNTED for track in read if track.remounted}
+        for sensor_id in await self.tracks.still_silent(batch.silent, now_ms=batch.now_ms):
             track = self.tracks.get(sensor_id)
             if track is not None and track.trip is not None and not track.remounted:
-                over.append(Ending(track, Cause.SILENCE))
+                over[track] = Cause.SILENCE
         return over
 
-    async def _decoded(self, frames: Sequence[Frame], concerned: Collection[SensorId], now_ms: int) -> Batch:
+    async def _decode_fairly(self, batch: Batch) -> None:
         """Decode the frames, long bodies on a thread: one of 256 KiB can hold a quarter of a million values, and a few
         of them a second would fill the event loop. Between two lots of `LONG_BYTES` the loop runs other tasks."""
-        batch = Batch(frames, concerned, now_ms, [], [], [])
+        frames = batch.frames
         sizes = [len(frame.body) for frame in frames]
         total = sum(sizes)
         if total <= LONG_BYTES:
@@ -249,7 +216,6 @@ class Pipeline:
             for lot in _lots(frames, sizes):
                 self._decode(lot, batch)
                 await asyncio.sleep(0)
-        return batch
 
     def _decode(self, frames: Iterable[Frame], batch: Batch) -> None:
         """Decode bytes into readings, answers to calls, and refusals; apply the rules for single messages."""
@@ -292,7 +258,7 @@ class Pipeline:
             if type(reading) is Microtrip and vehicle_id is not None:
                 saw(item.track.sensor_id, vehicle_id, reading.samples, reading.last_ms)
 
-    def _place(self, batch: Batch, over: Collection[Ending]) -> Rows:
+    def _place(self, batch: Batch, over: Mapping[Track, Cause]) -> Rows:
         """End finished trips, then place the readings into trips."""
         placer = Placer(
             ids=self._ids,
@@ -303,64 +269,56 @@ class Pipeline:
             pasts=batch.pasts,
         )
         placer.rows.hashed = batch.hashed
-        for ending in over:
-            placer.end(ending)
+        for track, cause in over.items():
+            placer.end(track, cause)
         placer.place(batch.new)
         return placer.rows
 
-    async def _keep(self, batch: Batch, writes: Writes, begin: Begin) -> None:
+    async def _keep(self, batch: Batch, rows: Rows, pushes: Sequence[Message], traces: Sequence[Trace]) -> None:
         """Store the whole batch in one durable transaction. Unmatched answers join its refusals."""
         now_ms, answers, refusals = batch.now_ms, batch.answers, batch.refusals
-        rows = writes.rows
         if refusals or answers:
             await self._rejected.know(now_ms=now_ms)
-        unusable = self._rejected.plan(self._entries(refusals), now_ms=now_ms)
 
         def write(tx: WriteTx) -> StoredBatch:
             self.steps.at(steps.LOCKS)
-            begin(tx, batch.frames)
+            batch.begin(tx, batch.frames)
             self.tracks.check(tx, batch.concerned, batch.pasts)
             self.steps.at(steps.COMMIT)
             if self._wishes.stale:
                 raise Stale
             batch_rows.write(tx, SCOPE, rows)
-            unusable.write(tx, self._ids)
-            told = [*notices.put(tx, writes.pushes, ids=self._ids, now_ms=now_ms)]
+            told = [*notices.put(tx, pushes, ids=self._ids, now_ms=now_ms)]
             taken = rpc_answers.take_in(tx, answers, ids=self._ids, now_ms=now_ms) if answers else rpc_answers.Taken()
-            uncalled = self._rejected.plan(self._entries(taken.refused), now_ms=now_ms)
-            uncalled.write(tx, self._ids)
-            if writes.traces:
-                ingest_traces.keep(tx, writes.traces, taken.refused, ids=self._ids, now_ms=now_ms)
-            return StoredBatch(told + taken.notifications, taken, uncalled)
+            unusable = self._rejected.plan(self._entries([*refusals, *taken.refused]), now_ms=now_ms)
+            unusable.write(tx, self._ids)
+            if traces:
+                ingest_traces.keep(tx, traces, taken.refused, ids=self._ids, now_ms=now_ms)
+            return StoredBatch(told + taken.notifications, taken, unusable)
 
         self.steps.at(steps.COMMIT)
         with metrics.COMMIT_SECONDS.time():
             kept = await self._store.write(write, locked=True)
         # The notification arrives one turn of the loop later; the next batch may begin before.
         self.tracks.forget(kept.taken.mounted)
-        self._rejected.done(unusable)
-        self._rejected.done(kept.uncalled)
+        self._rejected.done(kept.unusable)
         refusals += kept.taken.refused
         notifications.send(self._signals, kept.told)
 
-    async def set_aside(self, portion: Portion, error: Exception) -> Taken:
-        """Store the single frame in the rejected-message log."""
-        frames, now_ms = portion.frames, portion.now_ms
-        if not frames:
-            raise error
-        frame = frames[0]
+    async def _set_aside(self, frame: Frame, error: Exception, *, now_ms: int, begin: Begin) -> Taken:
+        """Store the frame in the rejected-message log."""
         _log.error("ingest.failed", sensor=frame.source.sensor_id, exc_info=error)
         refusals = [Refusal(frame, Rejected(reason="internal", detail="", body=frame.body))]
         await self._rejected.know(now_ms=now_ms)
         unusable = self._rejected.plan(self._entries(refusals), now_ms=now_ms)
 
         def write(tx: WriteTx) -> None:
-            portion.begin(tx, frames)
+            begin(tx, [frame])
             unusable.write(tx, self._ids)
 
         await self._store.write(write, locked=True)
         self._rejected.done(unusable)
-        await acknowledge(frames)
+        await acknowledge([frame])
         taken = Taken(refusals=refusals)
         self._tell(Rows(), taken)
         return taken
@@ -391,29 +349,29 @@ class Pipeline:
             _log.info("ingest.reject", reason=reason, sensor=sensor_of[reason], count=count)
 
 
-def _old_times(items: Sequence[Item]) -> Iterator[Time]:
+def _old_times(items: Sequence[Item]) -> list[Time]:
     """The times of the sensors with a reading that may need further trips, or another vehicle than the present one."""
     old: set[Track] = set()
     for item in items:
         track, reading = item.track, item.reading
         if type(reading) is Microtrip:
-            if reading.first_ms < track.near_ms or reading.last_ms > track.until_ms:
+            first_ms = reading.first_ms
+            if first_ms < track.since_ms and (first_ms < track.near_ms or reading.last_ms > track.until_ms):
                 old.add(track)
-        elif type(reading) is not LatestValues:
+        elif (time := _time(item)) is not None and time.first_ms < track.since_ms:
             old.add(track)
-    return (time for item in items if item.track in old for time in _times(item))
+    return [time for item in items if item.track in old and (time := _time(item)) is not None] if old else []
 
 
-def _times(item: Item) -> Iterator[Time]:
-    """The time of a reading that needs a trip."""
+def _time(item: Item) -> Time | None:
+    """The time of a reading; None: it needs no trip."""
     track, reading = item.track, item.reading
     if type(reading) is Microtrip:
-        yield Time(track, reading.first_ms, reading.last_ms)
-    elif type(reading) is Trip:
+        return Time(track, reading.first_ms, reading.last_ms)
+    if type(reading) is Trip:
         told = told_by(reading, item.frame.received_ms)
-        yield Time(track, told.first_ms, told.last_ms)
-    elif type(reading) is DeviceEvent:
-        yield Time(track, reading.event_ms, reading.event_ms)
+        return Time(track, told.first_ms, told.last_ms)
+    return Time(track, reading.event_ms, reading.event_ms) if type(reading) is DeviceEvent else None
 
 
 def _lots(frames: Sequence[Frame], sizes: Sequence[int]) -> Iterator[Sequence[Frame]]:
@@ -447,11 +405,7 @@ async def acknowledge(frames: Sequence[Frame]) -> None:
     tokens: dict[Source, list[int]] = {}
     for frame in frames:
         if frame.token:
-            mine = tokens.get(frame.source)
-            if mine is None:
-                tokens[frame.source] = [frame.token]
-            else:
-                mine.append(frame.token)
+            tokens.setdefault(frame.source, []).append(frame.token)
     for number, (source, mine) in enumerate(tokens.items(), 1):
         try:
             source.settled(mine)

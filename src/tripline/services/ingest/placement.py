@@ -7,34 +7,19 @@ Not here: the choice of the trip (`domain/trips.py`), the rules of its life (`do
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any
 
 from tripline.config import Ingest
 from tripline.domain import ids as time_ids
 from tripline.domain import trips
 from tripline.domain.ids import TimeIds, TripId, VehicleId
+from tripline.domain.instants import MINUTE_MS
 from tripline.domain.mountings import Owner, Past
 from tripline.domain.trips import Cause, LiveTrip, MessageKey, State, Told
 from tripline.services.ingest.batch import Item
 from tripline.services.ingest.tracks import Track
 from tripline.store.trips.batch_rows import Rows
 from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Trip
-
-_MINUTE_MS: Final = 60_000
-
-
-class _TripKeys(NamedTuple):
-    """Row number and id of a new trip."""
-
-    no: time_ids.RowNo
-    id: TripId
-
-
-class Ending(NamedTuple):
-    """An open trip that ended without a message."""
-
-    track: Track
-    cause: Cause
 
 
 class Placer:
@@ -60,7 +45,7 @@ class Placer:
         self._pasts = pasts
         self._no = ids.take(1, now_ms=now_ms)
         """Number of the present message: later ones have greater numbers."""
-        self._gap_ms = round(settings.trip_gap_minutes * _MINUTE_MS)
+        self._gap_ms = round(settings.trip_gap_minutes * MINUTE_MS)
 
     def place(self, items: Sequence[Item]) -> None:
         """Place every reading, in order of receipt."""
@@ -104,9 +89,8 @@ class Placer:
                 assert type(reading) is LatestValues
                 self.rows.set_attribute(track.sensor_id, reading.name, item.frame.received_ms, reading.payload)
 
-    def end(self, ending: Ending) -> None:
+    def end(self, track: Track, cause: Cause) -> None:
         """End the sensor's open trip without a trip message; it is scored from its samples (I1, H8)."""
-        track, cause = ending
         trip = track.trip
         assert trip is not None
         if cause is Cause.REMOUNTED:
@@ -148,10 +132,8 @@ class Placer:
     def _write_ended(self, trip: LiveTrip) -> None:
         """Write the changed times and kind of an ended trip, and have it scored."""
         trip.closed_ms = self._now_ms
-        not_scored = _why_not_scored(trip)
-        if not_scored is None:
-            self.rows.jobs[trip.no] = max(self._late_due_ms, self.rows.jobs.get(trip.no, 0))
-        self.rows.grown_ended[trip.no] = (trip, not_scored)
+        due_ms = max(self._late_due_ms, self.rows.jobs.get(trip.no, 0))
+        self.rows.grown_ended[trip.no] = (trip, self._ask_score(trip, due_ms))
 
     def _begin(self, track: Track, reading: Microtrip) -> LiveTrip:
         """Begin a trip, with the vehicle and driver at its start (H9). A later one ends the open trip; one before it,
@@ -164,29 +146,16 @@ class Placer:
         else:
             is_late = any(reading.last_ms + self._gap_ms < each.last_ms for each in track.trips)
         if track.trip is not None and not is_late:
-            self.end(Ending(track, Cause.GAP))
-        trip = LiveTrip(
-            *self._new_trip(),
-            state=trips.move(None, Cause.LATE if is_late else Cause.SAMPLE),
-            tid=reading.tid,
-            device_type=reading.device_type,
-            parking=reading.parking,
-            vehicle_id=owner.vehicle_id,
-            user_id=owner.driver_id,
-            first_ms=reading.first_ms,
-            last_ms=reading.last_ms,
-        )
-        self._add(track, trip)
+            self.end(track, Cause.GAP)
+        cause = Cause.LATE if is_late else Cause.SAMPLE
+        trip = self._new_trip(track, reading, owner, cause, first_ms=reading.first_ms, last_ms=reading.last_ms)
         if is_late:
             trip.closed_ms = self._now_ms
-            not_scored = self._ask_score(trip, self._late_due_ms)
-            self._insert(
-                track, trip, start_ms=trip.first_ms, end_ms=trip.last_ms, closed_ms=self._now_ms, not_scored=not_scored
-            )
+            self._insert(track, trip, not_scored=self._ask_score(trip, self._late_due_ms))
         else:
             track.trip = trip
             track.measure()
-            self._insert(track, trip, start_ms=trip.first_ms, last_ms=trip.last_ms)
+            self._insert(track, trip)
         self._tell(track, trip, trips.MICROTRIP)
         return trip
 
@@ -219,29 +188,21 @@ class Placer:
 
     def _alone(self, track: Track, message: Trip, told: Told, received_ms: int) -> VehicleId | None:
         """Create a trip for a message without microtrips, which may come later; return its vehicle."""
-        owner = self._owner(track, told.first_ms)
-        header_ms = message.header_ms
-        start_ms = trips.start_ms(said_ms=message.start_ms, first_ms=None, header_ms=header_ms, received_ms=received_ms)
-        end_ms = trips.end_ms(said_ms=message.end_ms, last_ms=None, header_ms=header_ms, received_ms=received_ms)
-        trip = LiveTrip(
-            *self._new_trip(),
-            state=trips.move(None, Cause.MESSAGE),
-            tid=message.tid,
-            device_type=message.device_type,
-            parking=message.parking,
-            vehicle_id=owner.vehicle_id,
-            user_id=owner.driver_id,
-            first_ms=start_ms,
-            last_ms=end_ms,
+        made_ms = received_ms if message.header_ms is None else message.header_ms
+        trip = self._new_trip(
+            track,
+            message,
+            self._owner(track, told.first_ms),
+            Cause.MESSAGE,
+            first_ms=made_ms if message.start_ms is None else message.start_ms,
+            last_ms=made_ms if message.end_ms is None else message.end_ms,
             closed_ms=self._now_ms,
             until_ms=told.last_ms + trips.MARGIN_MS,
             is_bare=True,
             start_said=message.start_ms is not None,
             end_said=message.end_ms is not None,
         )
-        self._add(track, trip)
-        times = {"start_ms": start_ms, "end_ms": end_ms, "closed_ms": self._now_ms, "until_ms": trip.until_ms}
-        self._insert(track, trip, **times, **_said(message), not_scored=self._ask_score(trip, self._due_ms))
+        self._insert(track, trip, not_scored=self._ask_score(trip, self._due_ms), **_said(message))
         self._tell(track, trip, trips.TRIP)
         return trip.vehicle_id
 
@@ -258,9 +219,6 @@ class Placer:
             return [trip for trip in track.trips if past.owner(trip.first_ms).vehicle_id == vehicle_id]
         changed_ms, vehicle_id = track.changed_ms, track.vehicle_id
         return [trip for trip in track.trips if trip.first_ms >= changed_ms or trip.vehicle_id == vehicle_id]
-
-    def _add(self, track: Track, trip: LiveTrip) -> None:
-        track.add(trip, recent_ms=int(self._now_ms - 2 * self._gap_ms))
 
     def _event(self, track: Track, event: DeviceEvent, received_ms: int, no: int, text: str) -> VehicleId | None:
         """Store a device event with the trip that it belongs to by number and time; return its vehicle."""
@@ -295,7 +253,7 @@ class Placer:
 
     def _ask_score(self, trip: LiveTrip, due_ms: int) -> str | None:
         """Queue the ended trip for scoring, or return the reason it gets no score."""
-        reason = _why_not_scored(trip)
+        reason = trips.why_not_scored(trip.device_type, trip.vehicle_id, parking=trip.parking)
         if reason is None:
             self.rows.jobs[trip.no] = due_ms
         else:
@@ -303,20 +261,31 @@ class Placer:
             self.rows.jobs.pop(trip.no, None)
         return reason
 
-    def _insert(self, track: Track, trip: LiveTrip, **more: Any) -> None:
-        get = more.get
+    def _new_trip(self, track: Track, part: Microtrip | Trip, owner: Owner, cause: Cause, **more: Any) -> LiveTrip:
+        """Make a trip of the number and kind of its first message."""
+        no = self._ids.take(1, now_ms=self._now_ms)
+        trip = LiveTrip(
+            no,
+            TripId(self._ids.text(no)),
+            state=trips.move(None, cause),
+            tid=part.tid,
+            device_type=part.device_type,
+            parking=part.parking,
+            vehicle_id=owner.vehicle_id,
+            user_id=owner.driver_id,
+            **more,
+        )
+        track.add(trip, now_ms=self._now_ms)
+        return trip
+
+    def _insert(self, track: Track, trip: LiveTrip, *, not_scored: str | None = None, **said: Any) -> None:
+        is_open = trip.closed_ms is None
         self.rows.trips += (
             *(trip.no, trip.id, time_ids.ms_of_no(trip.no), track.company_id, track.sensor_id),
             *(trip.vehicle_id, trip.user_id, track.service_type, trip.device_type, trip.tid, trip.parking),
-            *(trip.state.value, get("start_ms"), get("end_ms"), get("closed_ms"), get("message_ty")),
-            *(
-                get("message_key"),
-                get("distance_m"),
-                get("payload"),
-                get("not_scored"),
-                get("last_ms"),
-                get("until_ms"),
-            ),
+            *(trip.state.value, trip.first_ms, None if is_open else trip.last_ms, trip.closed_ms),
+            *(said.get("message_ty"), said.get("message_key"), said.get("distance_m"), said.get("payload")),
+            *(not_scored, trip.last_ms if is_open else None, trip.until_ms),
         )
 
     def _tell(self, track: Track, trip: LiveTrip | None, kind: str) -> None:
@@ -337,10 +306,6 @@ class Placer:
         """Give the trip the events that came before the present message and have none."""
         if track.has_early_events:
             self.rows.adopt_events(track.sensor_id, trip, self._gap_ms, self._no)
-
-    def _new_trip(self) -> _TripKeys:
-        no = self._ids.take(1, now_ms=self._now_ms)
-        return _TripKeys(no, TripId(self._ids.text(no)))
 
 
 def message_key(message: Trip) -> MessageKey:
@@ -366,7 +331,3 @@ def told_by(message: Trip, received_ms: int) -> Told:
     end_ms = made_ms if message.end_ms is None else message.end_ms
     start_ms = end_ms if message.start_ms is None else min(message.start_ms, end_ms)
     return Told(message.tid, message.device_type, message.parking, start_ms, end_ms)
-
-
-def _why_not_scored(trip: LiveTrip) -> str | None:
-    return trips.why_not_scored(device_type=trip.device_type, vehicle_id=trip.vehicle_id, parking=trip.parking)

@@ -8,13 +8,16 @@ shared one by the sensors' claims (`store/ingest/claims.py`).
 Not here: the queries (`store/ingest/tracks.py`), placing readings (`placement.py`).
 """
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+import uuid
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Final, NamedTuple
 
+from tripline.config import Ingest
 from tripline.domain import deliveries
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
+from tripline.domain.instants import MINUTE_MS
 from tripline.domain.mountings import Past
 from tripline.domain.trips import LiveTrip, State
 from tripline.services.batch_tries import Stale
@@ -35,7 +38,10 @@ _KNOWN_GAPS: Final = 4
 """A sensor's trips are read with it that ended up to this many gaps ago."""
 _AROUND_GAPS: Final = 2
 """Older trips are read this many gaps around the message that needs them."""
-_NEVER_MS: Final = 2**63
+_ENDED_AT_ONCE: Final = 500
+"""Most silent trips found at once; the rest follow in the next sweep."""
+_PATIENCE_MS: Final = 15_000
+"""Extra time before another process may end the trips of a sensor."""
 _END: Final = attrgetter("last_ms")
 _NUMBER: Final = attrgetter("no")
 
@@ -51,11 +57,12 @@ class Time(NamedTuple):
 class Track:
     """A sensor and its trips."""
 
-    __slots__ = ("changed_ms", "company_id", "driver_id", "has_early_events", "has_hashes", "key", "kind", "known",
-                 "near_ms", "new_ms", "newest_ms", "newest_ts", "sensor_id", "sensor_type", "service_type", "sure_ms",
-                 "trip", "trips", "until_ms", "used_ms", "vehicle_id")  # fmt: skip
+    __slots__ = ("changed_ms", "company_id", "driver_id", "gap_ms", "has_early_events", "has_hashes", "key", "kind",
+                 "known_ms", "near_ms", "new_ms", "newest_ms", "newest_ts", "older", "sensor_id", "sensor_type",
+                 "service_type", "since_ms", "sure_ms", "trip", "trips", "until_ms", "used_ms",
+                 "vehicle_id")  # fmt: skip
 
-    def __init__(self, sensor_id: SensorId, known: rows.Known, *, now_ms: int, known_ms: int) -> None:
+    def __init__(self, sensor_id: SensorId, known: rows.Known, *, now_ms: int, gap_ms: int) -> None:
         self.sensor_id = sensor_id
         self.key = deliveries.key_of(sensor_id)
         """Mark of the first microtrip at each header time."""
@@ -70,16 +77,13 @@ class Track:
         """The open trip."""
         self.trips = known.trips
         """The open trip and ended ones near it in time, in the order opened."""
-        self.known: Sequence[Span] = (Span(sensor_id, known_ms, _NEVER_MS),)
-        """Spans of which every trip is in `trips`: the present, and what earlier times the last old messages needed."""
-        self.near_ms = self.until_ms = 0
-        """One of these spans without its margins of a gap, since `changed_ms`: a microtrip of this time needs nothing
-        more. Nearly all are."""
+        self.changed_ms = known.changed_ms
+        """Vehicle and driver are the present ones since then."""
+        self.gap_ms = gap_ms
+        self._know(now_ms - _KNOWN_GAPS * gap_ms)
         self.sure_ms = 0
         """No known trip except the open one ended so late."""
         self.measure()
-        self.changed_ms = known.changed_ms
-        """Vehicle and driver are the present ones since then."""
         self.has_early_events = known.has_early_events
         """The sensor may have events without a trip, which a trip may take that begins or grows."""
         self.has_hashes = known.has_hashes
@@ -108,31 +112,40 @@ class Track:
         named = (self.sensor_id, self.vehicle_id, *driver_ids, *(trip.vehicle_id for trip in self.trips))
         return any(owner in owners for owner in named)
 
-    def add(self, trip: LiveTrip, *, recent_ms: int) -> None:
-        """Add a trip that begins; if there are too many, forget the ended one that ended earliest. `recent_ms`: of a
-        trip that ended later nothing is read again, because a box changes its number with every message."""
+    def add(self, trip: LiveTrip, *, now_ms: int) -> None:
+        """Add a trip that begins; if there are too many, forget the ended one that ended earliest. If that was lately,
+        a box changes its number with every message, and nothing is read again."""
         ended = [each for each in self.trips if each is not self.trip]
         unsettled = [each for each in ended if not each.is_settled]
         is_crowded = not trip.is_settled and len(unsettled) >= UNSETTLED_KEPT
         if is_crowded or len(ended) >= TRIPS_KEPT:
             forgotten = min(unsettled if is_crowded else ended, key=_END)
             self.trips.remove(forgotten)
-            if forgotten.last_ms < recent_ms:
-                self.near_ms = self.until_ms = 0
-                known_ms = max(self.known[0].first_ms, forgotten.last_ms + 1)
-                self.known = (Span(self.sensor_id, known_ms, _NEVER_MS),)
+            if forgotten.last_ms < now_ms - 2 * self.gap_ms:
+                self._know(max(self.known_ms, forgotten.last_ms + 1))
         self.trips = sorted((*self.trips, trip), key=_NUMBER)
         self.measure()
 
+    def _know(self, since_ms: int) -> None:
+        """Note that every trip that ended since the instant is in `trips`, and not every earlier one."""
+        self.known_ms = since_ms
+        self.since_ms = max(since_ms + self.gap_ms, self.changed_ms)
+        """Later messages need no more than the known trips and the present vehicle. Nearly all are later."""
+        self.older: Sequence[Span] = ()
+        """Earlier spans of which every trip is in `trips`: those that the last old messages needed."""
+        self.near_ms = self.until_ms = 0
+        """One of these without its margins of a gap, as far as the vehicle is the present one."""
+
     def add_older(self, trips: Iterable[LiveTrip], spans: Sequence[Span]) -> None:
         """Add the trips of these earlier spans, and forget the trips of other such spans."""
-        self.known = (self.known[0], *spans)
+        self.older = spans
         known = {trip.no: trip for trip in trips} | {trip.no: trip for trip in self.trips}
         self.trips = [
             trip
             for _, trip in sorted(known.items())
             if trip is self.trip
-            or any(span.first_ms <= trip.last_ms and trip.first_ms <= span.last_ms for span in self.known)
+            or trip.last_ms >= self.known_ms
+            or any(span.first_ms <= trip.last_ms and trip.first_ms <= span.last_ms for span in spans)
         ]
         self.measure()
 
@@ -144,13 +157,12 @@ class Track:
 class Tracks:
     """The tracks of every recently active sensor."""
 
-    def __init__(self, store: Store, *, gap_ms: float, memory_ms: float, node_id: str) -> None:
-        """`gap_ms`: between two trips of a number. `memory_ms`: how far back the header times of a sensor are
-        read (O3). `node_id`: the unique name under which this process claims sensors."""
+    def __init__(self, store: Store, settings: Ingest) -> None:
         self._store = store
-        self._gap_ms = round(gap_ms)
-        self._memory_ms = memory_ms
-        self._node_id = node_id
+        self._gap_ms = round(settings.trip_gap_minutes * MINUTE_MS)
+        self._memory_ms = round(settings.redelivery_minutes * MINUTE_MS)
+        self._node_id = str(uuid.uuid4())
+        """The unique name under which this process claims sensors."""
         self._tracks: dict[SensorId, Track] = {}
         self._foreign_commits = store.foreign_commits
         """The store's commit number when the oldest track was read."""
@@ -170,9 +182,8 @@ class Tracks:
         # Only with an empty memory: the number belongs to the oldest track, and reveals commits since then.
         if not self._tracks:
             self._foreign_commits = self._store.foreign_commits
-        known_ms = now_ms - _KNOWN_GAPS * self._gap_ms
-        found = await self._load(missing, now_ms, known_ms)
-        read = [Track(key, known, now_ms=now_ms, known_ms=known_ms) for key, known in found.items()]
+        found = await self._load(missing, now_ms)
+        read = [Track(key, known, now_ms=now_ms, gap_ms=self._gap_ms) for key, known in found.items()]
         for track in read:
             self._tracks[track.sensor_id] = track
         return read
@@ -183,24 +194,22 @@ class Tracks:
         gap_ms, around_ms = self._gap_ms, _AROUND_GAPS * self._gap_ms
         spans: dict[Track, dict[Span, None]] = {}
         changed: dict[Track, None] = {}
-        asked_ms: dict[Track, int] = {}
         for track, first_ms, last_ms in times:
-            asked_ms[track] = first_ms
             if first_ms < track.changed_ms:
                 changed[track] = None
-            if first_ms - gap_ms < track.known[0].first_ms:
+            if first_ms - gap_ms < track.known_ms:
                 mine = spans.setdefault(track, {})
                 around = (
                     span
-                    for span in (*mine, *track.known)
+                    for span in (*mine, *track.older)
                     if span.first_ms <= first_ms - gap_ms and last_ms + gap_ms <= span.last_ms
                 )
                 # One read serves the messages around and the next ones.
                 wider = Span(track.sensor_id, first_ms - gap_ms - around_ms, last_ms + gap_ms + around_ms)
                 mine[next(around, wider)] = None
         await self._read_spans(spans)
-        for track, at_ms in asked_ms.items():
-            near = track.known[0 if at_ms - gap_ms >= track.known[0].first_ms else -1]
+        for track, mine in spans.items():
+            *_, near = mine
             track.near_ms, track.until_ms = max(near.first_ms + gap_ms, track.changed_ms), near.last_ms - gap_ms
         if not changed:
             return {}
@@ -209,7 +218,7 @@ class Tracks:
         )
 
     async def _read_spans(self, spans: Mapping[Track, Mapping[Span, None]]) -> None:
-        wanted = [span for track, mine in spans.items() for span in mine if span not in track.known]
+        wanted = [span for track, mine in spans.items() for span in mine if span not in track.older]
         if not wanted:
             return
         open_one = self._store.read_short if len(wanted) <= _INLINE else self._store.read
@@ -219,8 +228,8 @@ class Tracks:
         for track, mine in spans.items():
             track.add_older(found.get(track.sensor_id, ()), tuple(mine))
 
-    async def _load(self, sensor_ids: Sequence[SensorId], now_ms: int, known_ms: int) -> dict[SensorId, rows.Known]:
-        since_ms = int(now_ms - self._memory_ms)
+    async def _load(self, sensor_ids: Sequence[SensorId], now_ms: int) -> dict[SensorId, rows.Known]:
+        since_ms, known_ms = now_ms - self._memory_ms, now_ms - _KNOWN_GAPS * self._gap_ms
 
         def load(tx: ReadTx) -> dict[SensorId, rows.Known]:
             return rows.load_all(tx, SCOPE, sensor_ids, since_ms=since_ms, known_ms=known_ms)
@@ -232,6 +241,24 @@ class Tracks:
         if self._store.shared:
             return await self._store.write(claim_and_load, locked=True)
         return await (self._store.read_short if len(sensor_ids) <= _INLINE else self._store.read)(load)
+
+    async def silent(self, *, now_ms: int) -> list[SensorId]:
+        """Sensors whose open trip got no microtrip for longer than the gap, by the platform's clock (I1, H8).
+
+        They are found in the rows, so the result is the same after a restart. On a shared store any process may end
+        their trips: first the one that tracks the sensor, and if it is gone, another. Raises `Outage`.
+        """
+        since_ms, node_id = now_ms - self._gap_ms, self._node_id if self._store.shared else None
+        limits = {"limit": _ENDED_AT_ONCE, "patience_ms": _PATIENCE_MS}
+        return await self._store.read(lambda tx: rows.silent(tx, SCOPE, since_ms=since_ms, node_id=node_id, **limits))
+
+    async def still_silent(self, silent: Collection[SensorId], *, now_ms: int) -> Collection[SensorId]:
+        """Return the sensors that are still silent: a message may have been stored since the sweep. Call it between
+        batches and, on a shared store, with the sensors claimed. Raises `Outage`."""
+        if not silent:
+            return silent
+        since_ms = now_ms - self._gap_ms
+        return await self._store.read(lambda tx: rows.still_silent(tx, SCOPE, silent, since_ms=since_ms))
 
     def check(self, tx: WriteTx, sensor_ids: Iterable[SensorId], pasts: Mapping[Track, Past]) -> None:
         """Begin a batch's transaction: raises `Stale` if the tracks of these sensors, or their changes, are outdated.

@@ -171,7 +171,7 @@ def info_text(limit_kmh: float, road: Road = _NOWHERE) -> str:
 
 def _row_reason(job: Job) -> str | None:
     vehicle_id = None if job.vehicle_id is None else VehicleId(job.vehicle_id)
-    return trips.why_not_scored(device_type=job.device_type, vehicle_id=vehicle_id, parking=job.parking)
+    return trips.why_not_scored(job.device_type, vehicle_id, parking=job.parking)
 
 
 def _sample_reason(verdict: NotScored, *, moments: bool) -> str:

@@ -1,20 +1,20 @@
 """The sensors, vehicles and people that a batch of customers' messages names, read in a few statements.
 
-Not here: trips and records (`store/trips/bus_trips.py`, `store/trips/bus_trips.py`).
+Not here: trips and records (`store/trips/bus_trips.py`).
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
 from sqlalchemy import Select, bindparam, select
 
 from tripline.domain.access import Reach, Scope
-from tripline.domain.ids import CompanyId, SensorId, TripId, UserId, VehicleId
+from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
 from tripline.domain.mountings import Past
 from tripline.store.ingest import mountings
 from tripline.store.ingest.mountings import CHANGED_MS
-from tripline.store.tables import account, sensor, trip, vehicle, vehicle_user
+from tripline.store.tables import account, sensor, vehicle, vehicle_user
 from tripline.store.transactions import ReadTx, WriteTx
 
 AT_ONCE: Final = 500
@@ -37,24 +37,21 @@ class Sensor(msgspec.Struct, frozen=True):
     """When the driver of its vehicle changed last; 0: not known."""
 
 
-class Latest(msgspec.Struct, frozen=True):
-    """Of a vehicle or a person: the latest trip, and when that began."""
+class Vehicle(msgspec.Struct, frozen=True):
+    """A registered vehicle."""
 
-    company_id: CompanyId | None
-    trip_id: TripId | None
-    start_ms: int | None
-    kind: str | None = None
-    """Last kind of trip message, of a vehicle."""
-    driver_id: UserId | None = None
-    """Who drives the vehicle now."""
+    company_id: CompanyId
+    driver_id: UserId | None
+    """Who drives it now."""
 
 
 class Facts(msgspec.Struct, frozen=True):
     """The rows that placing a batch depends on."""
 
     sensors: dict[str, Sensor]
-    vehicles: dict[str, Latest]
-    people: dict[str, Latest]
+    vehicles: dict[str, Vehicle]
+    people: dict[str, CompanyId | None]
+    """Person -> company."""
     pasts: Mapping[SensorId, Past]
     """Changes of the sensors that a message is older than."""
     rights: frozenset[tuple[str, str]]
@@ -73,22 +70,22 @@ def load(
     *,
     sensors: dict[str, Sensor],
     changed: Collection[Sensor],
-    vehicle_ids: Collection[str],
-    user_ids: Collection[str],
+    vehicle_ids: Iterable[str | None],
+    user_ids: Iterable[str | None],
 ) -> Facts:
     """Load these vehicles and people, the vehicles of the sensors, and the drivers of all those vehicles; of the
     `changed` sensors the earlier ones, too."""
     _everything(scope)
-    mounted = {each.vehicle_id for each in sensors.values() if each.vehicle_id is not None}
+    mounted = {each.vehicle_id for each in sensors.values()}
     pasts = {each.id: mountings.past(tx, scope, each.id, each.vehicle_id) for each in changed}
     named = {owner for past in pasts.values() for owner in past.vehicle_ids}
     vehicles = _vehicles(tx, {*vehicle_ids, *mounted, *named})
-    drivers = {each.driver_id for each in vehicles.values() if each.driver_id is not None}
-    drivers |= {owner for past in pasts.values() for owner in past.driver_ids}
+    drivers = {each.driver_id for each in vehicles.values()}
+    earlier = {owner for past in pasts.values() for owner in past.driver_ids}
     return Facts(
         sensors=sensors,
         vehicles=vehicles,
-        people=_people(tx, {*user_ids, *drivers}),
+        people=_people(tx, {*user_ids, *drivers, *earlier}),
         pasts=pasts,
         rights=frozenset((row.user_id, row.vehicle_id) for row in _rows(tx, _RIGHTS, user_ids)),
     )
@@ -109,21 +106,18 @@ def hold(tx: WriteTx, scope: Scope, facts: Facts) -> bool:
     return (vehicles, {row.id: Sensor(*row) for row in rows}, people) == (facts.vehicles, facts.sensors, facts.people)
 
 
-def _vehicles(tx: ReadTx, ids: Collection[str], *, locked: bool = False) -> dict[str, Latest]:
-    statement = _VEHICLES.with_for_update(key_share=True, of=vehicle) if locked else _VEHICLES
-    return {
-        row.id: Latest(row.company_id, row.latest_trip_id, row.start_ms, row.last_trip_msg_type, row.current_driver_id)
-        for row in _rows(tx, statement, ids)
-    }
+def _vehicles(tx: ReadTx, ids: Iterable[str | None], *, locked: bool = False) -> dict[str, Vehicle]:
+    statement = _VEHICLES.with_for_update(key_share=True) if locked else _VEHICLES
+    return {row.id: Vehicle(row.company_id, row.current_driver_id) for row in _rows(tx, statement, ids)}
 
 
-def _people(tx: ReadTx, ids: Collection[str], *, locked: bool = False) -> dict[str, Latest]:
-    statement = _PEOPLE.with_for_update(key_share=True, of=account) if locked else _PEOPLE
-    return {row.id: Latest(row.company_id, row.latest_trip_id, row.start_ms) for row in _rows(tx, statement, ids)}
+def _people(tx: ReadTx, ids: Iterable[str | None], *, locked: bool = False) -> dict[str, CompanyId | None]:
+    statement = _PEOPLE.with_for_update(key_share=True) if locked else _PEOPLE
+    return {row.id: row.company_id for row in _rows(tx, statement, ids)}
 
 
-def _rows(tx: ReadTx, statement: Select[Any], ids: Collection[str]) -> list[Any]:
-    wanted = sorted(ids)
+def _rows(tx: ReadTx, statement: Select[Any], ids: Iterable[str | None]) -> list[Any]:
+    wanted = sorted(each for each in ids if each is not None)
     return [
         row
         for start in range(0, len(wanted), AT_ONCE)
@@ -150,24 +144,11 @@ _SENSORS: Final = (
     .order_by(sensor.c.id)
 )
 _VEHICLES: Final = (
-    select(
-        vehicle.c.id,
-        vehicle.c.company_id,
-        vehicle.c.latest_trip_id,
-        trip.c.start_ms,
-        vehicle.c.last_trip_msg_type,
-        vehicle.c.current_driver_id,
-    )
-    .select_from(vehicle.outerjoin(trip, trip.c.id == vehicle.c.latest_trip_id))
+    select(vehicle.c.id, vehicle.c.company_id, vehicle.c.current_driver_id)
     .where(vehicle.c.id.in_(_IDS))
     .order_by(vehicle.c.id)
 )
-_PEOPLE: Final = (
-    select(account.c.id, account.c.company_id, account.c.latest_trip_id, trip.c.start_ms)
-    .select_from(account.outerjoin(trip, trip.c.id == account.c.latest_trip_id))
-    .where(account.c.id.in_(_IDS))
-    .order_by(account.c.id)
-)
+_PEOPLE: Final = select(account.c.id, account.c.company_id).where(account.c.id.in_(_IDS)).order_by(account.c.id)
 _RIGHTS: Final = (
     select(vehicle_user.c.user_id, vehicle_user.c.vehicle_id).where(vehicle_user.c.user_id.in_(_IDS)).distinct()
 )

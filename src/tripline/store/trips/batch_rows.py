@@ -44,6 +44,7 @@ from tripline.store.tables import (
     vehicle,
 )
 from tripline.store.transactions import Hot, ReadTx, WriteTx
+from tripline.store.trips.bus_trips import BusTrip
 
 MICROTRIPS: Final = Bulk(microtrip, "no", "trip_no", "id", "ts", "ty", "payload", "samples")
 TRIPS: Final = Bulk(
@@ -239,7 +240,7 @@ class Rows:
         if kind is not None or before.began is not began:
             self.vehicles[vehicle_id] = Heard(began or before.began, kind or before.kind)
 
-    def began(self, trip: LiveTrip) -> None:
+    def began(self, trip: LiveTrip | BusTrip) -> None:
         """The trip began, or has another start now: it may be the latest of its vehicle and driver, or no longer be."""
         if trip.vehicle_id is not None:
             self.tell_vehicle(trip.vehicle_id, None, began=True)

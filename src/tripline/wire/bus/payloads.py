@@ -5,7 +5,7 @@ The items and samples are read by the readers of devices' payloads. Not here: th
 
 import datetime
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -22,9 +22,7 @@ from tripline.wire.device import tables as device_tables
 from tripline.wire.device import values as device_values
 from tripline.wire.device.fields import Fields, Header
 from tripline.wire.device.kinds import Item
-from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Rejected, Trip
-
-Usable: TypeAlias = Microtrip | Trip | DeviceEvent | LatestValues
+from tripline.wire.readings import LatestValues, Reading, Rejected
 
 LONGEST_TYPE: Final = 32
 """Stored characters of a device type."""
@@ -92,7 +90,7 @@ class Context(msgspec.Struct, gc=False, kw_only=True):
         return found
 
 
-def _microtrips(context: Context) -> list[Usable | Rejected]:
+def _microtrips(context: Context) -> list[Reading]:
     """One record of the whole payload, under the message's trip; trip numbers in its items are ignored."""
     device_type = context.device()
     number = device_tables.TRIP_OF.get(device_type, NO_NUMBER - 1) + 1
@@ -113,7 +111,7 @@ class _Times(NamedTuple):
     end_ms: int | None
 
 
-def _trip(context: Context) -> list[Usable | Rejected]:
+def _trip(context: Context) -> list[Reading]:
     """The message of a finished trip, with the times in its fields, the best first (4.11)."""
     payload, text = context.payload, context.text
     if isinstance(payload, list) and len(payload) == 1:
@@ -146,13 +144,13 @@ def _times(context: Context, stt_ms: int | None, edt_ms: int | None) -> _Times:
     return _Times(first_ms, last_ms)
 
 
-def _events(context: Context) -> list[Usable | Rejected]:
+def _events(context: Context) -> list[Reading]:
     """Each object of the payload as an event (4.9)."""
     refusals: list[Rejected] = []
     return [*(_event(context, item, text) for item, text in context.objects(refusals)), *refusals]
 
 
-def _event(context: Context, item: Item, text: bytes) -> Usable | Rejected:
+def _event(context: Context, item: Item, text: bytes) -> Reading:
     sent = device_values.whole(context.values.get("ty"))
     told = device_kinds.signature(item) if sent is None else sent
     if told is None:
@@ -174,7 +172,7 @@ def _event(context: Context, item: Item, text: bytes) -> Usable | Rejected:
     return read
 
 
-def _headed(context: Context) -> list[Usable | Rejected]:
+def _headed(context: Context) -> list[Reading]:
     """A device's message with its own header (4.14)."""
     return list(
         device_publish.read(
@@ -194,7 +192,7 @@ def compact(payload: bytes) -> bytes:
     return payload
 
 
-READERS: Final[dict[str, Callable[[Context], list[Usable | Rejected]]]] = {
+READERS: Final[dict[str, Callable[[Context], list[Reading]]]] = {
     "microtrip": _microtrips,
     "trip": _trip,
     "event": _events,

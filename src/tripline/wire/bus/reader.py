@@ -20,11 +20,10 @@ from tripline.wire.bus.reasons import rejected
 from tripline.wire.device import body as device_body
 from tripline.wire.device import publish as device_publish
 from tripline.wire.device.body import Json
-from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Rejected, Trip
+from tripline.wire.readings import Reading, Rejected
 
 Kind: TypeAlias = Literal["microtrip", "trip", "event", "header"]
 """The content of a message; `header`: a device's message with its own header (4.14)."""
-Usable: TypeAlias = Microtrip | Trip | DeviceEvent | LatestValues
 
 LARGEST: Final = 2**20
 """Maximum bytes of a message (spec/gaps G35)."""
@@ -70,7 +69,7 @@ def opened(body: bytes, *, topic_kind: Kind | None) -> Opened | Rejected:
 
 def readings(
     message: Opened, *, sensor_type: str, zone: datetime.tzinfo, received_ms: int, max_items: int
-) -> list[Usable | Rejected]:
+) -> list[Reading]:
     """The readings of the payload, in the order sent; empty for an empty aggregate. `sensor_type` is the registered
     one."""
     context = bus_payloads.Context(

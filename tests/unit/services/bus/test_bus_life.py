@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.support import drives, stores
-from tests.support.bus_messages import OTHER_TRIP, TRIP, event, microtrip, sample, trip
+from tests.support.bus_messages import OTHER_TRIP, PLACEHOLDER, TRIP, event, microtrip, sample, trip
 from tests.support.bus_rig import LATER, BusRig, message, reasons
 from tests.support.ingest_rig import DRIVER, MINUTE, NOW, OTHER_VEHICLE, SENSOR, UNMAPPED, VEHICLE, item
 from tests.support.ingest_rig import microtrip as of_device
@@ -184,6 +184,24 @@ def test_older_drive_that_is_delivered_late_is_not_the_latest(rig):
     rig.deliver(older)
 
     assert rig.rows(tables.vehicle, "latest_trip_id")[0] == TRIP
+
+
+def test_last_message_says_the_kind_whatever_drive_it_is_about_as_for_devices(rig):
+    rig.deliver(*drive())
+
+    rig.deliver(microtrip(sample(NOW - 9_000_000), tripId=OTHER_TRIP))
+
+    assert rig.rows(tables.vehicle, "latest_trip_id", "last_trip_msg_type")[0] == (TRIP, "MICROTRIP")
+    assert rig.rows(tables.sensor, "last_trip_msg_type")[0] == "MICROTRIP"
+
+
+def test_trip_is_no_longer_the_latest_of_the_driver_that_an_earlier_message_named(rig):
+    rig.deliver(trip(userId=DRIVER))
+    before = rig.rows(tables.account, "latest_trip_id")
+
+    rig.deliver(trip(userId=PLACEHOLDER))
+
+    assert (before, rig.rows(tables.account, "latest_trip_id")) == ([TRIP], [None])
 
 
 def test_late_microtrip_does_not_say_that_the_vehicle_drives(rig):

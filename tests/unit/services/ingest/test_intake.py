@@ -25,8 +25,9 @@ from tests.support.ingest_rig import (
 from tripline import observe
 from tripline.config import Ingest
 from tripline.domain.ids import SensorId
-from tripline.services.ingest import silence, steps
+from tripline.services.ingest import steps
 from tripline.services.ingest.intake import BACKLOG_BYTES, BATCH_BYTES, Intake
+from tripline.services.ingest.tracks import Tracks
 from tripline.store import tables
 from tripline.store.ingest import rejected
 
@@ -289,7 +290,7 @@ def test_trip_that_goes_on_while_the_sweep_finds_it_silent_stays_open(rig: Rig) 
         return [SENSOR]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(silence, "silent_sensors", found)
+        patch.setattr(Tracks, "silent", found)
         through(rig, talk)
 
     assert rig.rows(tables.trip, "state") == ["LAPSED", "OPEN"]
@@ -384,7 +385,7 @@ def test_slow_batch_is_logged_once_with_the_step_that_took_the_time(
     async def talk(intake: Intake) -> None:
         known = FakeSource()
         intake.offer(known, TOPIC, body(NOW + 1_000), NOW, 1)
-        await until(lambda: known.settlements != [] and intake.doing == steps.IDLE)
+        await until(lambda: known.settlements != [] and intake.steps.doing == steps.IDLE)
         monkeypatch.setattr(steps, "SLOW_S", 0.1)  # on a busy machine the batch that is through may have taken as long
         setattr(rig.store, slow, slowly)
         for number, each in enumerate(again, 1):

@@ -20,7 +20,7 @@ from tests.support.ingest_rig import (
 )
 
 from tripline.domain import ids
-from tripline.services.ingest import silence, tracks
+from tripline.services.ingest import tracks
 from tripline.store import tables
 
 LATER_THERE = pytest.mark.sqlite("on PostgreSQL another process waits 15 s for the one that knew")
@@ -43,7 +43,7 @@ def samples_by_trip(rig: Rig) -> list[int]:
 
 def sweep(rig: Rig, at: int) -> None:
     rig.now_ms = at
-    silent = rig.run(silence.silent_sensors(rig.store, rig.settings, node_id=rig.pipeline.node_id, now_ms=at))
+    silent = rig.run(rig.pipeline.tracks.silent(now_ms=at))
     rig.take_in([], silent=silent)
 
 
