@@ -8,12 +8,11 @@ Not here: the tables (`tables.py`), the envelope of the answer (`wire/rest/trips
 """
 
 import functools
-import re
-from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
+from tripline.wire.device import body as device_body
 from tripline.wire.device import tables as device_tables
 from tripline.wire.device import values as device_values
 from tripline.wire.device.tables import Table
@@ -22,19 +21,8 @@ FORMATTED: Final = frozenset({"lat", "lon", "sp", "el", "vv", "ctp"})
 """Keys that must be finite numbers when present: real clients call number functions on them."""
 
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 _VALUE = msgspec.json.Decoder()
 _LEFT_OUT: Final = b""
-_NOT_A_NUMBER: Final = re.compile(rb':[ \t\r\n]*["tfn\[{]')
-"""A value that is not a number."""
-
-
-class _Patterns(NamedTuple):
-    """The search patterns for the payloads of a table."""
-
-    text_key: re.Pattern[bytes]
-    wrong: re.Pattern[bytes]
-    """A documented key with a value of another kind."""
 
 
 def coerced(payload: bytes, *, ty: int, device_type: str) -> bytes:
@@ -42,38 +30,27 @@ def coerced(payload: bytes, *, ty: int, device_type: str) -> bytes:
 
     `payload` is a stored object or array of objects; `ty` and `device_type` are its record's.
     """
-    if not _may_change(payload, ty, device_type):
+    try:
+        _documented(ty, device_type).decode(payload)
+    except msgspec.ValidationError:
+        table = device_tables.kinds_of(ty, device_type)
+    else:
         return payload
-    table = device_tables.kinds_of(ty, device_type)
     if payload.lstrip()[:1] == b"[":
-        return b"[" + b",".join(_coerced_object(bytes(element), table) for element in _ARRAY.decode(payload)) + b"]"
+        return device_body.array_of(_coerced_object(element, table) for element in device_body.element_texts(payload))
     return _coerced_object(payload, table)
 
 
-def _may_change(payload: bytes, ty: int, device_type: str) -> bool:
-    """Return whether values may need conversion. Most payloads hold only numbers, which a cheap search confirms."""
-    if b"\\" in payload:
-        return True  # a key may be written with escapes
-    patterns = _patterns(ty, device_type)
-    if _NOT_A_NUMBER.search(payload) is None and patterns.text_key.search(payload) is None:
-        return False
-    return patterns.wrong.search(payload) is not None
-
-
 @functools.lru_cache(maxsize=256)
-def _patterns(ty: int, device_type: str) -> _Patterns:
-    table = device_tables.kinds_of(ty, device_type)
-    numeric = _any_of(key for key, kind in table.items() if kind is device_tables.NUMERIC)
-    text = _any_of(key for key, kind in table.items() if kind is device_tables.TEXT)
-    space = r"[ \t\r\n]*"
-    wrong = rf'{numeric}{space}:{space}["tfn\[{{]|{text}{space}:{space}[-0-9tf]'
-    return _Patterns(re.compile(text.encode()), re.compile(wrong.encode()))
-
-
-def _any_of(keys: Iterable[str]) -> str:
-    """A pattern for one of the quoted keys. Without keys: a byte that JSON cannot hold, which fails fast."""
-    names = "|".join(keys)
-    return f'"(?:{names})"' if names else r"\x00"
+def _documented(ty: int, device_type: str) -> msgspec.json.Decoder[Any]:
+    """A decoder that fails at a documented key of another kind."""
+    kinds: dict[str, Any] = {
+        key: (float if key in FORMATTED else float | None) if kind is device_tables.NUMERIC else str | None
+        for key, kind in device_tables.kinds_of(ty, device_type).items()
+    }
+    fields = [(f"key_{at}", kind, msgspec.field(name=key, default=0.0)) for at, (key, kind) in enumerate(kinds.items())]
+    item: Any = msgspec.defstruct("Documented", fields, gc=False)
+    return msgspec.json.Decoder(item | list[item])
 
 
 def _coerced_object(text: bytes, table: Table) -> bytes:
