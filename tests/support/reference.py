@@ -173,7 +173,7 @@ def messages() -> str:
         for key in device_meanings.keys(number):
             mark = " *" if key in device_tables.MANDATORY[number] else ""
             meaning = device_meanings.meaning(number, key)
-            lines.append(f"| `{key}`{mark} | `{device_meanings.example(number, key)}` | {_cell(meaning)} |")
+            lines.append(f"| `{key}`{mark} | `{meaning.example}` | {_cell(meaning.text)} |")
         body = json.dumps(asyncapi_schemas.example(number), separators=(",", ":"))
         lines.append(f"\n```json\n{body}\n```")
     return _page(lines)

@@ -141,7 +141,7 @@ def payload_example(number: int) -> dict[str, Any]:
     """Its payload."""
     mandatory = device_tables.MANDATORY[number]
     keys = [key for key in device_meanings.keys(number) if key in mandatory or not mandatory]
-    return {key: msgspec.json.decode(device_meanings.example(number, key)) for key in keys}
+    return {key: msgspec.json.decode(device_meanings.meaning(number, key).example) for key in keys}
 
 
 def _message(title: str, number: Schema, payload: Schema) -> Schema:
@@ -164,9 +164,9 @@ def _message(title: str, number: Schema, payload: Schema) -> Schema:
 def _key(number: int, key: str) -> Schema:
     kinds = device_tables.kinds_of(number, "") | device_tables.AVN_EVENT
     return {
-        "description": device_meanings.meaning(number, key),
+        "description": device_meanings.meaning(number, key).text,
         "type": ["string", "integer", "null"] if key == MANOEUVRES else _NUMBER if kinds[key] else _TEXT,
-        "examples": [msgspec.json.decode(device_meanings.example(number, key))],
+        "examples": [msgspec.json.decode(device_meanings.meaning(number, key).example)],
         "x-mandatory": key in device_tables.MANDATORY[number],
     }
 

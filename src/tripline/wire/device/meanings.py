@@ -4,7 +4,7 @@ Source: spec/device-messages 5 and 6. Not here: the keys of a message and their 
 (`values.py`).
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from tripline.wire.device import tables as device_tables
 
@@ -211,37 +211,28 @@ xyz      | "0.1,0.2,1.1"   | acceleration X, acceleration Y, angular velocity Y,
 """
 
 
-def _parsed() -> dict[str, tuple[str, str]]:
-    rows = (line.split(" | ", 2) for line in _MEANINGS.strip().splitlines())
-    return {name.strip(): (example.strip(), meaning.strip()) for name, example, meaning in rows}
+class Meaning(NamedTuple):
+    """A documented key of a message."""
+
+    example: str
+    """A value that it may have, as JSON."""
+    text: str
 
 
-_ROWS: Final = _parsed()
-_TWO_EVENTS: Final = 114
-"""G-sensor in one edition, in-dash unit in the other (K5)."""
+ROWS: Final = {
+    name.strip(): Meaning(example.strip(), text.strip())
+    for name, example, text in (line.split(" | ", 2) for line in _MEANINGS.strip().splitlines())
+}
+"""Key -> its meaning; `key@number` is that in messages of this number."""
 
 
-def meaning(number: int, key: str) -> str:
+def meaning(number: int, key: str) -> Meaning:
     """The meaning of the key in messages of this number. Raises KeyError for an undocumented key."""
-    return _row(number, key)[1]
-
-
-def example(number: int, key: str) -> str:
-    """A value that the key may have in messages of this number, as JSON. Raises KeyError likewise."""
-    return _row(number, key)[0]
-
-
-def documented() -> frozenset[str]:
-    """Every key that has a meaning here."""
-    return frozenset(name.partition("@")[0] for name in _ROWS)
+    return ROWS.get(f"{key}@{number}") or ROWS[key]
 
 
 def keys(number: int) -> list[str]:
     """The keys of a message of this number in the order of its table; with `em`, which is in no table."""
-    others = device_tables.AVN_EVENT if number == _TWO_EVENTS else ()
+    others = device_tables.AVN_EVENT if number == 114 else ()  # two events (K5)
     flags = ("em",) if number == device_tables.TRIP_OF[device_tables.OBD] + 1 else ()
     return list(dict.fromkeys([*device_tables.TABLES[number], *others, *flags]))
-
-
-def _row(number: int, key: str) -> tuple[str, str]:
-    return _ROWS.get(f"{key}@{number}") or _ROWS[key]
