@@ -120,10 +120,7 @@ def spelled_ms(value: object) -> int | None:
 def _calendar_ms(digits: int) -> int | None:
     date, clock = divmod(digits, 1_000_000)
     try:
-        moment = datetime.datetime(
-            date // 10_000, date // 100 % 100, date % 100, clock // 10_000, clock // 100 % 100, clock % 100,
-            tzinfo=datetime.UTC
-        )  # fmt: skip
+        moment = datetime.datetime.fromisoformat(f"{date}T{clock:06}Z")
     except ValueError:
         return None
     return int(moment.timestamp()) * 1000
