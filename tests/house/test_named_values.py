@@ -28,9 +28,6 @@ KEPT = {
     "store/scores/disputes.py: inside": "of a dispute",
     "store/scores/reads.py: scored_trips": "tens of thousands of them",
     "store/scores/rescorings.py: inside": "of a rescoring",
-    "wire/device/fields.py: place": "names of keys",
-    "wire/device/meanings.py: _parsed": "of pages",
-    "wire/device/meanings.py: _row": "of pages",
 }
 """Where a tuple stays, and why; those of other ways are beside this one in a file."""
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tripline.wire.device import body as device_body
 from tripline.wire.device import publish as device_publish
 
 FOLDER = Path(__file__).parents[1] / "golden" / "device"
@@ -34,5 +35,6 @@ def cases() -> list[Case]:
 
 def decoded(case: Case) -> Any:
     """The object in the body, however it is packed; a text when there is none."""
-    read = device_publish.CHANNELS[case.topic].decode(case.body)
-    return read if isinstance(read, str) else read.fields
+    text = device_publish.json_of(case.topic, case.body)
+    read = text if isinstance(text, str) else device_body.decode(text)
+    return read if isinstance(read, str) else read.value

@@ -186,7 +186,7 @@ class Listener:
         """Report once if samples are too sparse for scoring, which no single message shows."""
         for reading in readings:
             if isinstance(reading, Microtrip):
-                rows = explanation_scoring.samples_of(reading)
+                rows = samples.RECORD.iter_unpack(reading.samples)
                 self._times += [row[0] for row in rows if row[5] & samples.FLAG_OWN_TIME]
         if self._judged_slow or len(self._times) < _JUDGED:
             return

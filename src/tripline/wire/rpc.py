@@ -23,8 +23,9 @@ LONGEST_ACK_MS: Final = 20_000
 ACTIVATION_VALUES: Final = {"AUTO": "Automatic", "MANUAL": "Manual"}
 """`mty` of an activation, by `missionType`; the embedded SDK can take a string only (spec/rpc 3.1)."""
 FUEL_NUMBERS: Final = {"GASOLINE": 1, "DIESEL": 2, "LPG": 3}
-_CODE_KEYS: Final = ("result", "results", "resultCode")
-_INFO_KEYS: Final = ("addInfo", "additionalInfo")
+CODE_KEYS: Final = ("result", "results", "resultCode")
+INFO_KEYS: Final = ("addInfo", "additionalInfo")
+"""Names of the code and of the information in an answer, the documented ones first (B1, B2)."""
 _NUMERAL: Final = re.compile(r"\s*([+-]?\d{1,9})(?:\.0*)?\s*", re.ASCII)
 _NO_PARAMS: Final = b"{}"
 _PARTS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -106,8 +107,8 @@ def answer(topic: str, body: bytes) -> RpcAnswer | None:
 def said(body: bytes) -> Said:
     """Parse the body of an answer: an object, also as MessagePack (R7), any other JSON, or other bytes."""
     decoded = device_body.decode(body)
-    if isinstance(decoded, device_body.Body):
-        return Said(decoded.text, _code(decoded.fields), _info(decoded.fields))
+    if isinstance(decoded, device_body.Json):
+        return Said(decoded.text, _code(decoded.value), _info(decoded.value))
     if decoded == device_reasons.NOT_OBJECT:
         try:
             _ANY.decode(body)
@@ -126,7 +127,7 @@ def as_object(text: bytes) -> tuple[bytes, dict[str, msgspec.Raw]]:
 
 
 def _code(fields: dict[str, Any]) -> int | None:
-    found = (_number(fields.get(key)) for key in _CODE_KEYS)
+    found = (_number(fields.get(key)) for key in CODE_KEYS)
     return next((code for code in found if code is not None), None)
 
 
@@ -144,7 +145,7 @@ def _number(value: Any) -> int | None:
 
 def _info(fields: dict[str, Any]) -> Any:
     """`addInfo`, else `additionalInfo`: an object or a text; an empty text counts as absent (B2)."""
-    found = (fields.get(key) for key in _INFO_KEYS)
+    found = (fields.get(key) for key in INFO_KEYS)
     return next((info for info in found if isinstance(info, dict | str) and info != ""), None)
 
 

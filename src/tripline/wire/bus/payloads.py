@@ -20,6 +20,7 @@ from tripline.wire.device import publish as device_publish
 from tripline.wire.device import records as device_records
 from tripline.wire.device import tables as device_tables
 from tripline.wire.device import values as device_values
+from tripline.wire.device.body import Json
 from tripline.wire.device.fields import Fields, Header
 from tripline.wire.device.kinds import Item
 from tripline.wire.readings import LatestValues, Reading, Rejected
@@ -28,14 +29,6 @@ LONGEST_TYPE: Final = 32
 """Stored characters of a device type."""
 NO_NUMBER: Final = 0
 """The message number of an unknown device type."""
-
-
-class Sent(NamedTuple):
-    """An object of a payload."""
-
-    item: Item
-    text: bytes
-    """Its JSON."""
 
 
 class Context(msgspec.Struct, gc=False, kw_only=True):
@@ -73,18 +66,17 @@ class Context(msgspec.Struct, gc=False, kw_only=True):
             received_ms=self.received_ms,
         )
 
-    def objects(self, refusals: list[Rejected]) -> Sequence[Sent]:
+    def objects(self, refusals: list[Rejected]) -> Sequence[Json]:
         """The objects in the payload; errors of the payload or of some of its elements go to `refusals` (A4)."""
         if isinstance(self.payload, dict):
-            return [Sent(self.payload, self.text)]
+            return [Json(self.payload, self.text)]
         if not isinstance(self.payload, list):
             refusals.append(rejected(bus_reasons.PAYLOAD_FORM, self.body))
             return []
         if len(self.payload) > self.max_items:
             refusals.append(rejected(bus_reasons.TOO_MANY_ITEMS, self.body))
             return []
-        both = zip(self.payload, device_body.element_texts(self.text), strict=True)
-        found = [Sent(item, text) for item, text in both if isinstance(item, dict)]
+        found = device_body.objects_in(self.payload, self.text)
         if len(found) < len(self.payload):
             refusals.append(rejected(bus_reasons.ITEM_FORM, self.body))
         return found
@@ -100,7 +92,9 @@ def _microtrips(context: Context) -> list[Reading]:
     if not sent:
         return [*refusals]
     text = device_body.array_of(each.text for each in sent) if refusals else context.text
-    items = device_microtrips.of_objects([Fields(each.item, context.received_ms) for each in sent], number, device_type)
+    items = device_microtrips.of_objects(
+        [Fields(each.value, context.received_ms) for each in sent], number, device_type
+    )
     return [*device_microtrips.read(items, text, header, number, device_type), *refusals]
 
 
@@ -147,7 +141,7 @@ def _times(context: Context, stt_ms: int | None, edt_ms: int | None) -> _Times:
 def _events(context: Context) -> list[Reading]:
     """Each object of the payload as an event (4.9)."""
     refusals: list[Rejected] = []
-    return [*(_event(context, item, text) for item, text in context.objects(refusals)), *refusals]
+    return [*(_event(context, each.value, each.text) for each in context.objects(refusals)), *refusals]
 
 
 def _event(context: Context, item: Item, text: bytes) -> Reading:

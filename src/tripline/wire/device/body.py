@@ -1,4 +1,4 @@
-"""The bytes of a device's publish as one decoded object, and the JSON text of the parts that are stored.
+"""The bytes of a device's publish as JSON and as one decoded object.
 
 JSON is read strictly (D23), with two repairs of valid JSON that no reader can hold: numbers beyond the range of doubles
 become null, halves of surrogate pairs become U+FFFD. MessagePack (spec/device-messages 8) becomes the equivalent JSON
@@ -20,19 +20,11 @@ from tripline.wire.device import reasons as device_reasons
 MAX_DEPTH: Final = 64
 """Deepest nesting accepted. Documented payloads have two levels; readers of the store decode far down the stack."""
 MAX_PARTS: Final = 16_384
-"""Most objects and arrays accepted: one costs as much time as twenty plain values. A thousand samples have some
-thousand."""
-
-
-class Body(msgspec.Struct, gc=False):
-    """A decoded publish. `text` is the same as JSON."""
-
-    fields: dict[str, Any]
-    text: bytes
+"""Most objects and arrays accepted: one costs as much time as twenty plain values."""
 
 
 class Json(msgspec.Struct, gc=False):
-    """Any decoded value, and its JSON."""
+    """A decoded value, and its JSON."""
 
     value: Any
     text: bytes
@@ -44,21 +36,23 @@ _ANY = msgspec.json.Decoder()
 _ELEMENTS = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-def decode(body: bytes) -> Body | str:
-    """Decode the object in the body, or return the reason why it is unusable (`device_reasons`)."""
+def json_text(body: bytes, *, packed: bool = False) -> bytes | str:
+    """The body, as JSON if it is a MessagePack map; or the reason why it is unusable (`device_reasons`).
+
+    When `packed`, MessagePack is expected: a body other than JSON may be the hexadecimal text of a map (M2).
+    """
     if device_msgpack.is_map(body):
-        return _from_msgpack(body)
-    read = json_value(body, strict=True)
-    if isinstance(read, str):
-        return read
-    return Body(read.value, read.text) if isinstance(read.value, dict) else device_reasons.NOT_OBJECT
+        return device_msgpack.as_json(body, MAX_PARTS)
+    if packed and body.lstrip()[:1] != b"{":
+        return device_msgpack.as_json(device_msgpack.unhexed(body), MAX_PARTS)
+    return body
 
 
-def decode_packed(body: bytes) -> Body | str:
-    """The same where MessagePack is expected: other bytes than JSON may be the hexadecimal text of a map (M2)."""
-    if device_msgpack.is_map(body) or body.lstrip()[:1] == b"{":
-        return decode(body)
-    return _from_msgpack(device_msgpack.unhexed(body))
+def decode(body: bytes) -> Json | str:
+    """Decode the object in the body, or return the reason why it is unusable."""
+    text = json_text(body)
+    read = text if isinstance(text, str) else json_value(text, strict=True)
+    return read if isinstance(read, str) or isinstance(read.value, dict) else device_reasons.NOT_OBJECT
 
 
 def element_texts(payload: bytes) -> list[bytes]:
@@ -66,19 +60,15 @@ def element_texts(payload: bytes) -> list[bytes]:
     return [bytes(element) for element in _ELEMENTS.decode(payload)]
 
 
+def objects_in(content: list[Any], payload: bytes) -> list[Json]:
+    """The objects among the elements of an array, whose JSON is `payload`."""
+    both = zip(content, element_texts(payload), strict=True)
+    return [Json(value, text) for value, text in both if isinstance(value, dict)]
+
+
 def array_of(texts: Iterable[bytes]) -> bytes:
     """The JSON of an array of these."""
     return b"[" + b",".join(texts) + b"]"
-
-
-def _from_msgpack(packed: bytes) -> Body | str:
-    if device_msgpack.is_map(packed) and device_msgpack.has_more_parts(packed, MAX_PARTS):
-        return device_reasons.TOO_MANY_PARTS
-    try:
-        fields = device_msgpack.decode(packed, MAX_DEPTH)
-    except device_msgpack.NotAMap:
-        return device_reasons.NOT_MSGPACK
-    return Body(fields, msgspec.json.encode(fields))
 
 
 def json_value(body: bytes, *, strict: bool) -> Json | str:
@@ -94,16 +84,18 @@ def json_value(body: bytes, *, strict: bool) -> Json | str:
         return device_reasons.TOO_DEEP
     except ValueError:
         try:
-            loaded = json.loads(
-                body.decode(), strict=strict, parse_constant=_refuse, parse_int=_bounded, parse_float=_finite
-            )
-            value = _mended(loaded)
+            value = _mended(loaded(body.decode(), strict=strict))
         except (ValueError, RecursionError):
             return device_reasons.NOT_JSON
         text = msgspec.json.encode(value)
     if parts > MAX_DEPTH and _is_deep(value):
         return device_reasons.TOO_DEEP
     return Json(value, text)
+
+
+def loaded(text: str, *, strict: bool) -> Any:
+    """The value in the text. Raises `ValueError`, which names the error, and `RecursionError`."""
+    return json.loads(text, strict=strict, parse_constant=_refuse, parse_int=_bounded, parse_float=_finite)
 
 
 def _is_deep(value: Any) -> bool:
@@ -117,7 +109,7 @@ def _is_deep(value: Any) -> bool:
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(constant)
+    raise ValueError(f"{constant} is no JSON number: leave the key out")
 
 
 def _bounded(digits: str) -> int | None:

@@ -1,9 +1,10 @@
 """The values of one object of a payload, read by key: each used value by the rule for its kind; and the header's.
 
-Not here: the rules (`values.py`); keeping notes of what was read (`wire/explanation/notes.py`).
+Not here: the rules (`values.py`); remarks on the values (`wire/explanation/notes.py`).
 """
 
-from typing import Final, Protocol
+from collections.abc import Sequence
+from typing import Any, Final
 
 import msgspec
 
@@ -40,46 +41,53 @@ class Fields:
         self.item = item
         self.received_ms = received_ms
 
+    def sent(self, key: str) -> Any:
+        """The value as sent."""
+        return self.item.get(key)
+
     def trip_number(self) -> int | None:
         """`tid`, else `tripId` (I5)."""
-        tid = device_values.whole(self.item.get("tid"))
-        return device_values.whole(self.item.get("tripId")) if tid is None else tid
+        tid, trip_id = device_values.whole(self.sent("tid")), device_values.whole(self.sent("tripId"))
+        return trip_id if tid is None else tid
 
     def kind(self) -> int | None:
         """`try`: `PARKING` or driving (D25)."""
-        return device_values.whole(self.item.get("try"))
-
-    def real(self, key: str) -> float | None:
-        """The number."""
-        return device_values.real(self.item.get(key))
+        return device_values.whole(self.sent("try"))
 
     def speed_kmh(self) -> float | None:
         """The number of `sp`, or of its text with a unit."""
-        return device_values.real(device_values.speed_kmh(self.item.get("sp")))
+        return device_values.real(device_values.speed_kmh(self.sent("sp")))
 
     def distance(self) -> float | None:
         """The metres of `dis` when they can be a trip's (D9)."""
-        metres = self.real("dis")
+        metres = device_values.real(self.sent("dis"))
         return metres if metres is not None and 0 < metres <= FARTHEST_M else None
 
     def instant(self, *keys: str) -> int | None:
         """The first valid time (T1, T2), epoch ms."""
-        read = (device_values.instant(self.item.get(key), self.received_ms) for key in keys)
+        read = [device_values.instant(self.sent(key), self.received_ms) for key in keys]
         return next((at_ms for at_ms in read if at_ms is not None), None)
 
-    def place(self, names: tuple[tuple[str, str], ...] = HERE, *, any_case: bool = False) -> Place | None:
+    def place(self, names: Sequence[Sequence[str]] = HERE, *, any_case: bool = False) -> Place | None:
         """The first valid position (P1) under these names of latitude and longitude, in lower case if `any_case`."""
-        item = {key.lower(): value for key, value in self.item.items()} if any_case else self.item
-        read = (device_values.position(item.get(lat), item.get(lon)) for lat, lon in names)
+        sent = {key.lower(): value for key, value in self.item.items()}.get if any_case else self.sent
+        read = (device_values.position(sent(lat), sent(lon)) for lat, lon in names)
         return next((place for place in read if place), None)
 
     def manoeuvres(self) -> int:
         """The flags of `em`, or -1 (E1)."""
-        return device_values.manoeuvres(self.item.get("em"))
+        return device_values.manoeuvres(self.sent("em"))
 
 
-class Notes(Protocol):
-    """Takes notes of the objects of a message while they are read."""
+class Noted(Fields):
+    """An object that notes the keys that are read."""
 
-    def of(self, item: Item, received_ms: int) -> Fields:
-        """The object to be read next."""
+    __slots__ = ("read",)
+
+    def __init__(self, item: Item, received_ms: int) -> None:
+        super().__init__(item, received_ms)
+        self.read: set[str] = set()
+
+    def sent(self, key: str) -> Any:
+        self.read.add(key)
+        return super().sent(key)

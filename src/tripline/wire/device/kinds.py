@@ -20,6 +20,17 @@ _RENUMBERED: Final = {old: old + 81 for old in range(20, 27)}
 
 CAPABILITIES: Final = "cm"
 LATEST: Final = "latest"
+SIGNATURES: Final[dict[int | str, tuple[tuple[str, ...], ...]]] = {
+    101: (("dtcc",),),
+    102: (("dclat", "dclon"), ("dcwlat", "dcwlon")),
+    103: (("plat", "plon"), ("pclat", "pclon")),
+    104: (("wbv",),),
+    105: (("unpt",), ("pt",)),
+    106: (("rs",),),
+    CAPABILITIES: (("cm",),),
+}
+"""Event number, or name of the latest value -> sets of keys, one of which identifies it (3.5); those of 102 in any
+case. Those of collisions are the names of its position, the documented ones first (D12, D13)."""
 
 
 def message_number(value: object) -> int | None:
@@ -33,7 +44,7 @@ def has(item: Item, key: str) -> bool:
     return item.get(key) is not None
 
 
-def has_any(items: Iterable[Item], keys: frozenset[str]) -> bool:
+def has_any(items: Iterable[Item], keys: set[str]) -> bool:
     """Return whether any of the items has any of the keys."""
     return any(has(item, key) for item in items for key in keys.intersection(item))
 
@@ -41,21 +52,11 @@ def has_any(items: Iterable[Item], keys: frozenset[str]) -> bool:
 def signature(item: Item) -> int | str | None:
     """The event number, or the name of the latest value, recognised from the payload's keys (3.5); None when
     unclear."""
-    folded = {key.lower() for key in item if has(item, key)}
-    if has(item, "dtcc"):
-        return 101
-    if {"dclat", "dclon"} <= folded or {"dcwlat", "dcwlon"} <= folded:
-        return 102
-    if (has(item, "plat") and has(item, "plon")) or (has(item, "pclat") and has(item, "pclon")):
-        return 103
-    if has(item, "wbv"):
-        return 104
-    if has(item, "unpt") or has(item, "pt"):
-        return 105
-    if has(item, "rs"):
-        return 106
-    if has(item, "cm"):
-        return CAPABILITIES
+    keys = {key for key in item if has(item, key)}
+    folded = {key.lower() for key in keys}
+    for told, signs in SIGNATURES.items():
+        if any((folded if told == 102 else keys).issuperset(sign) for sign in signs):
+            return told
     return LATEST if item.keys() == {"Latitude", "Longitude"} else None
 
 
@@ -69,11 +70,8 @@ def misnumbered(number: int | None, item: Item) -> int | str | None:
 def vehicle_device(number: int, items: Iterable[Item], registered: str) -> str:
     """The device type of a trip or microtrip message (K4, K6); `registered` is the sensor's device type."""
     device = device_tables.DEVICE_OF[number]
-    if device == device_tables.GPS and (registered == device_tables.OBD or has_any(items, device_tables.OBD_ONLY)):
-        return device_tables.OBD
-    if device == device_tables.DTAG and (registered == device_tables.DTG or has_any(items, device_tables.DTG_ONLY)):
-        return device_tables.DTG
-    return device
+    marked = device_tables.MARKED.get(device)
+    return marked if marked and (registered == marked or has_any(items, device_tables.MARKS[marked])) else device
 
 
 def event_device(number: int, item: Item, registered: str) -> str:

@@ -4,11 +4,10 @@ The items are decoded into structs, in which a text that spells a number is one 
 struct is read value by value from its object; the others of its message are not. Items stay in the order sent (O1).
 Rules: spec/device-messages T3, P1, E1, I5, I6, A5, A7, D25; decision 201.
 
-The decoder checks the grammar of values that it skips, but neither their UTF-8 nor the range of their numbers nor their
-depth. Therefore a form learns the keys that devices send; a message with others is decoded as a whole, too.
+The decoder does not check UTF-8, range and depth of values that it skips. Therefore a form learns the keys that devices
+send; a message with others is decoded as a whole, too.
 
-Not here: the header, the kind of a message, the elements of its array (`publish.py`); the packed layout
-(`domain/samples.py`).
+Not here: the header and the kind of a message (`publish.py`), the packed layout (`domain/samples.py`).
 """
 
 import contextlib
@@ -16,7 +15,7 @@ import functools
 import math
 import struct
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -51,16 +50,10 @@ _MOST_KEYS: Final = 64
 """Keys of a form, learned ones too."""
 _LESSONS: Final = 64
 """Payloads that a form learns from: a device may send other keys each time."""
-_ABSENT: Final = {"sp": math.nan}
 _OWN: Final = samples.FLAG_OWN_TIME
 _OWN_PARKING: Final = samples.FLAG_OWN_TIME | samples.FLAG_PARKING
 _NULL: Final[Any] = Annotated[str, Meta(min_length=1, max_length=0)] | None
 """The type of a key that marks another device type: null, which counts as absent (V3), and no text, not even "null"."""
-_MARKED: Final = {
-    device_tables.GPS: (device_tables.OBD, device_tables.OBD_ONLY),
-    device_tables.DTAG: (device_tables.DTG, device_tables.DTG_ONLY),
-}
-"""Device type -> the type that some keys mark in its place, and these keys."""
 _manoeuvres = functools.lru_cache(maxsize=1024, typed=True)(device_values.manoeuvres)
 
 
@@ -83,7 +76,8 @@ class Form:
 
     def __init__(self, ty: int, device: str) -> None:
         known = _kinds(ty, device)
-        marked, self._marks = _MARKED.get(device, (device, frozenset[str]()))
+        marked = device_tables.MARKED.get(device, device)
+        self._marks = device_tables.MARKS[marked] if marked != device else set()
         self._known = {key: kind for key, kind in known.items() if key not in self._marks}
         self._lessons = _LESSONS
         self.ways: tuple[Way, ...] = (
@@ -95,17 +89,14 @@ class Form:
         if self._marks:
             self.ways += (way_of(ty, marked),)
 
-    def learn(self, payload: bytes, way: Way) -> None:
+    def learn(self, content: Any, way: Way) -> None:
         """Learn the keys of a payload that the second way fits: some keys, of some payloads."""
         if not self._lessons or way is not self.ways[1]:
             return
         self._lessons -= 1
-        content = msgspec.json.decode(payload)
-        sent = dict.fromkeys(
-            (key for item in content for key in item) if isinstance(content, list) else content, _PLAIN
-        )
+        sent = dict.fromkeys(key for item in ([content] if isinstance(content, dict) else content) for key in item)
         # The decoder looks for the next key first: the order in which they come is the quickest.
-        known = {key: self._known.get(key, kind) for key, kind in (sent | self._known).items()}
+        known = {key: self._known.get(key, _PLAIN) for key in sent | self._known}
         if len(known) <= _MOST_KEYS and self._marks.isdisjoint(known):
             self._known = known
             self.ways = (_way(known, way.device, forbid=True), *self.ways[1:])
@@ -118,7 +109,7 @@ def _kinds(ty: int, device: str) -> dict[str, Any]:
 
 def _way(kinds: dict[str, Any], device: str, *, forbid: bool = False) -> Way:
     fields = [
-        (_NAMES.get(key, f"key_{at}"), kind, msgspec.field(name=key, default=_ABSENT.get(key)))
+        (_NAMES.get(key, f"key_{at}"), kind, msgspec.field(name=key, default=math.nan if key == "sp" else None))
         for at, (key, kind) in enumerate(kinds.items())
     ]
     item: Any = msgspec.defstruct(
@@ -135,13 +126,12 @@ def way_of(ty: int, device: str) -> Way:
 
 class _Sample(NamedTuple):
     tid: int | None
-    parking: bool
     own_ms: int | None
     lat: float
     lon: float
     speed_kmh: float
     em: int
-    wrong_time: bool
+    flags: int
 
 
 def of_objects(objects: Sequence[Fields], ty: int, device: str) -> list[Values]:
@@ -256,16 +246,16 @@ def _sample(item: Values, header: Header, device: str) -> _Sample:
     if lat is None or lon is None or lat == lon == 0:
         lat = lon = math.nan
     own_ms = device_values.instant(item.clt, header.received_ms)
-    return _Sample(
-        item.trip_id if item.tid is None else item.tid,
-        header.parking if item.kind is None else item.kind == PARKING,
-        own_ms,
-        lat,
-        lon,
-        math.nan if item.sp is None else item.sp,
-        _manoeuvres(item.em) if device == device_tables.OBD else samples.NO_FLAGS,
-        own_ms is None and (item.clt is not None or header.ts is not None) and header.time_ms is None,
-    )
+    parking = header.parking if item.kind is None else item.kind == PARKING
+    flags = samples.FLAG_PARKING if parking else 0
+    if own_ms is not None:
+        flags |= _OWN
+    elif header.time_ms is None and (item.clt is not None or header.ts is not None):
+        flags |= samples.FLAG_WRONG_TIME
+    tid = item.trip_id if item.tid is None else item.tid
+    speed_kmh = math.nan if item.sp is None else item.sp
+    em = _manoeuvres(item.em) if device == device_tables.OBD else samples.NO_FLAGS
+    return _Sample(tid, own_ms, lat, lon, speed_kmh, em, flags)
 
 
 def _cuts(read: list[_Sample], *, at_parking: bool) -> list[int]:
@@ -276,7 +266,8 @@ def _cuts(read: list[_Sample], *, at_parking: bool) -> list[int]:
     for index, item in enumerate(read):
         changed = item.tid is not None and tid is not None and item.tid != tid
         apart = item.own_ms is not None and last_ms is not None and abs(item.own_ms - last_ms) > _APART_MS
-        if changed or apart or (at_parking and item.parking != read[cuts[-1]].parking):
+        parks = (item.flags ^ read[cuts[-1]].flags) & samples.FLAG_PARKING
+        if changed or apart or (at_parking and parks):
             cuts.append(index)
             tid = item.tid
         elif tid is None:
@@ -287,24 +278,17 @@ def _cuts(read: list[_Sample], *, at_parking: bool) -> list[int]:
 
 def _of_run(run: list[_Sample], payload: bytes, header: Header, ty: int, device: str) -> Microtrip:
     times = [header.shared_ms if item.own_ms is None else item.own_ms for item in run]
-    usable = _usable(run, header)
+    flags = [item.flags for item in run]
+    if header.time_ms is not None and all(item.own_ms is None for item in run):
+        # One item at the header's time may take part in scoring (T3).
+        flags[max((at for at, item in enumerate(run) if not math.isnan(item.lat)), default=-1)] |= _OWN
     values: list[Any] = []
-    for index, (item, time_ms) in enumerate(zip(run, times, strict=True)):
-        flags = _OWN if index in usable else samples.FLAG_WRONG_TIME if item.wrong_time else 0
-        flags |= samples.FLAG_PARKING if item.parking else 0
-        values += (time_ms, item.lat, item.lon, item.speed_kmh, item.em, flags)
+    for time_ms, item, of_item in zip(times, run, flags, strict=True):
+        values += (time_ms, item.lat, item.lon, item.speed_kmh, item.em, of_item)
     tid = next((item.tid for item in run if item.tid is not None), None)
+    parking = bool(flags[0] & samples.FLAG_PARKING)
     packed = samples.records(len(run)).pack(*values)
-    return Microtrip(ty, device, header.ts, tid, run[0].parking, payload, packed, min(times), max(times))
-
-
-def _usable(run: list[_Sample], header: Header) -> Collection[int]:
-    """Items that may take part in scoring: all with their own time; if there are none, one at the header's (T3)."""
-    own = {index for index, item in enumerate(run) if item.own_ms is not None}
-    if own or header.time_ms is None:
-        return own
-    placed = [index for index, item in enumerate(run) if not math.isnan(item.lat)]
-    return {placed[-1] if placed else len(run) - 1}
+    return Microtrip(ty, device, header.ts, tid, parking, payload, packed, min(times), max(times))
 
 
 @functools.lru_cache(maxsize=256)

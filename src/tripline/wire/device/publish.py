@@ -8,7 +8,7 @@ Not here: trips, redeliveries, the store (`services/ingest`); payloads in REST a
 """
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, Literal
 
 import msgspec
@@ -21,8 +21,8 @@ from tripline.wire.device import reasons as device_reasons
 from tripline.wire.device import records as device_records
 from tripline.wire.device import tables as device_tables
 from tripline.wire.device import values as device_values
-from tripline.wire.device.body import Body
-from tripline.wire.device.fields import PARKING, Fields, Header, Notes
+from tripline.wire.device.body import Json
+from tripline.wire.device.fields import PARKING, Fields, Header
 from tripline.wire.device.kinds import Item
 from tripline.wire.device.reasons import rejected
 from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Reading
@@ -30,21 +30,21 @@ from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Reading
 _Plain = int | float | str | None
 
 
-class _Head(msgspec.Struct, gc=False, kw_only=True, forbid_unknown_fields=True):
-    """A header without other keys than known ones; the payload is cut out."""
-
+class _Header(msgspec.Struct, gc=False, kw_only=True):
     ty: _Plain = None
     ts: _Plain = None
     kind: _Plain = msgspec.field(name="try", default=None)
+
+
+class _Head(_Header, kw_only=True, forbid_unknown_fields=True):
+    """A header without other keys than known ones; the payload is cut out."""
+
     ap: _Plain = None
     sid: _Plain = None
     pld: Literal[0]
 
 
-class _Message(msgspec.Struct, gc=False, kw_only=True):
-    ty: _Plain = None
-    ts: _Plain = None
-    kind: _Plain = msgspec.field(name="try", default=None)
+class _Message(_Header, kw_only=True):
     pld: msgspec.Raw
 
 
@@ -56,55 +56,31 @@ _PAYLOAD_LAST: Final = (b"}}", b"]}")
 _SPACE: Final = b" \t\r\n"
 
 
-class Channel(msgspec.Struct, frozen=True):
-    """How the bodies of a channel are read."""
-
-    decode: Callable[[bytes], Body | str]
-    headed: bool
-    """A body without header is not a payload (K8)."""
-
-
-CHANNELS: Final = {
-    topics.TRE: Channel(device_body.decode, headed=True),
-    topics.TRE_MSGPACK: Channel(device_body.decode_packed, headed=True),
-    topics.TELEMETRY: Channel(device_body.decode, headed=False),
-    topics.ATTRIBUTES: Channel(device_body.decode, headed=False),
-}
-"""Every topic with data of devices. Another protocol adds its channels here."""
+CHANNELS: Final = {topics.TRE: True, topics.TRE_MSGPACK: True, topics.TELEMETRY: False, topics.ATTRIBUTES: False}
+"""Topic with data of devices -> False: a body without header is a payload (K8). Another protocol adds its own here."""
 
 KEYS: Final = ("ty", "ts", "pld", "try", "ap", "sid")
 """Keys of a message with its header, including the payload."""
 
 
-def read(
-    topic: str, body: bytes, *, received_ms: int, sensor_type: str, max_items: int, notes: Notes | None = None
-) -> Sequence[Reading]:
+def read(topic: str, body: bytes, *, received_ms: int, sensor_type: str, max_items: int) -> Sequence[Reading]:
     """Return the readings of the message, in the order sent; empty for an empty aggregate (A3).
 
-    `sensor_type` is the sensor's registered type; `received_ms` the time of receipt (epoch ms). `notes`:
-    of every object that is read; reading with notes takes longer and gives the same.
+    `sensor_type` is the sensor's registered type; `received_ms` the time of receipt (epoch ms).
     """
-    channel = CHANNELS.get(topic)
-    if channel is None:
-        return [rejected(device_reasons.TOPIC, body)]
-    if notes is None and channel.headed and body[:1] == b"{":
-        microtrips = _microtrips(body, received_ms, sensor_type, max_items)
+    text = json_of(topic, body)
+    if isinstance(text, bytes) and text[:1] == b"{" and CHANNELS[topic]:
+        microtrips = _microtrips(text, received_ms, sensor_type, max_items)
         if microtrips is not None:
             return microtrips
-    decoded = channel.decode(body)
-    if isinstance(decoded, str):
-        return [rejected(decoded, body)]
-    message = _Objects(decoded.fields, body, received_ms, device_tables.device_type(sensor_type), max_items, notes)
-    if is_headerless(channel, decoded.fields):
-        return [message.headerless(decoded.text)]
-    if not device_kinds.has(decoded.fields, "pld"):
-        return [rejected(device_reasons.NO_PAYLOAD, body)]
-    return message.readings(bytes(_KEYS.decode(decoded.text)["pld"]))
+    return Message(topic, body, text, received_ms, sensor_type, max_items).readings()
 
 
-def is_headerless(channel: Channel, fields: Item) -> bool:
-    """Return whether the body itself is the payload (K8)."""
-    return not channel.headed and not (device_kinds.has(fields, "pld") and device_kinds.has(fields, "ty"))
+def json_of(topic: str, body: bytes) -> bytes | str:
+    """The JSON of a publish, or the reason why it is unusable."""
+    if topic not in CHANNELS:
+        return device_reasons.TOPIC
+    return body if body[:1] == b"{" else device_body.json_text(body, packed=topic == topics.TRE_MSGPACK)
 
 
 def header_of(ts: Any, kind: Any, received_ms: int) -> Header:
@@ -134,7 +110,7 @@ def _microtrips(body: bytes, received_ms: int, sensor_type: str, max_items: int)
 
 
 def _usual(
-    head: _Head | _Message, payload: bytes, body: bytes, received_ms: int, sensor_type: str, max_items: int
+    head: _Header, payload: bytes, body: bytes, received_ms: int, sensor_type: str, max_items: int
 ) -> list[Microtrip] | None:
     number = head.ty if type(head.ty) is int else device_values.whole(head.ty) or 0
     form = device_microtrips.form_of(number, sensor_type)
@@ -149,68 +125,85 @@ def _usual(
             continue
     else:
         return None
-    count, device = 1 if is_object else len(decoded), way.device
-    if count > max_items:
+    if not is_object and len(decoded) > max_items:
         return None
     if way is not form.ways[0] or type(head) is not _Head:
         skipped = body.replace(payload, b"0", 1) if way is form.ways[0] else body
         checked = device_body.json_value(skipped, strict=True)
         if isinstance(checked, str) or checked.text is not skipped:
             return None  # to be mended, or rejected (V8)
-        form.learn(payload, way)
+        form.learn(checked.value["pld"], way)
     header = header_of(head.ts, head.kind, received_ms)
     if is_object:
-        whole = device_microtrips.of_one(decoded, payload, header, number, device)
+        whole = device_microtrips.of_one(decoded, payload, header, number, way.device)
         if whole is not None:
             return [whole]
         if decoded.lat is None and decoded.lon is None:
             return None  # it may be an event (K2)
-        return device_microtrips.read([decoded], payload, header, number, device)
+        return device_microtrips.read([decoded], payload, header, number, way.device)
     texts = functools.partial(device_body.element_texts, payload)
-    return device_microtrips.read(decoded, payload, header, number, device, texts) if decoded else []
+    return device_microtrips.read(decoded, payload, header, number, way.device, texts) if decoded else []
 
 
-class _Objects:
-    """One decoded publish on its way to readings."""
+class Message:
+    """A publish that is decoded into objects. `text` is that of `json_of`; the objects are read as `kind`."""
 
     def __init__(
         self,
-        fields: dict[str, Any],
+        topic: str,
         body: bytes,
+        text: bytes | str,
         received_ms: int,
-        registered: str,
+        sensor_type: str,
         max_items: int,
-        notes: Notes | None,
+        kind: type[Fields] = Fields,
     ) -> None:
-        self._fields = fields
-        self._body = body
-        self._registered = registered
-        self._max_items = max_items
-        self._received_ms = received_ms
-        self._of = Fields if notes is None else notes.of
-        self._sent = device_values.whole(fields.get("ty"))
-        self._number = device_kinds.message_number(self._sent)
-        self._header = header_of(fields.get("ts"), fields.get("try"), received_ms)
+        self.topic = topic
+        self.body = body
+        self.sensor_type = sensor_type
+        self.max_items = max_items
+        decoded = text if isinstance(text, str) else device_body.decode(text)
+        self.reason, read = (decoded, Json({}, b"")) if isinstance(decoded, str) else ("", decoded)
+        """Why the body is unusable; empty: it is an object."""
+        self.fields: dict[str, Any] = read.value
+        self.text = read.text
+        self.objects: list[Fields] = []
+        """The objects of the payload that were read, in turn."""
+        self.registered = device_tables.device_type(sensor_type)
+        self.sent = device_values.whole(self.fields.get("ty"))
+        self.header = header_of(self.fields.get("ts"), self.fields.get("try"), received_ms)
+        both = device_kinds.has(self.fields, "pld") and device_kinds.has(self.fields, "ty")
+        self.is_headed = both or CHANNELS.get(topic, True)
+        """False: the body itself is the payload (K8)."""
+        self._kind = kind
+        self._number = device_kinds.message_number(self.sent)
 
-    def headerless(self, text: bytes) -> Reading:
-        """The body itself is the payload (K8)."""
-        told = device_kinds.signature(self._fields)
-        if isinstance(told, int):
-            return self._event(told, self._fields, text)
-        return LatestValues(name=told or device_kinds.LATEST, payload=text)
-
-    def readings(self, payload: bytes) -> list[Reading]:
-        """The readings of `pld`, whose JSON is `payload`."""
-        content = self._fields["pld"]
+    def readings(self) -> list[Reading]:
+        """The readings of the message, in the order sent."""
+        if self.reason:
+            return [rejected(self.reason, self.body)]
+        if not self.is_headed:
+            return [self._headerless()]
+        content = self.fields.get("pld")
+        if content is None:
+            return [rejected(device_reasons.NO_PAYLOAD, self.body)]
+        if not isinstance(content, dict | list):
+            return [rejected(device_reasons.PAYLOAD_FORM, self.body)]
+        payload = bytes(_KEYS.decode(self.text)["pld"])
         if isinstance(content, dict):
-            return [self._object(content, payload)]
-        if not isinstance(content, list):
-            return [rejected(device_reasons.PAYLOAD_FORM, self._body)]
-        if len(content) > self._max_items:
-            return [rejected(device_reasons.TOO_MANY_ITEMS, self._body)]
+            return [self._object(Json(content, payload))]
+        if len(content) > self.max_items:
+            return [rejected(device_reasons.TOO_MANY_ITEMS, self.body)]
         return self._array(content, payload)
 
-    def _object(self, item: Item, text: bytes) -> Reading:
+    def _headerless(self) -> Reading:
+        told = device_kinds.signature(self.fields)
+        if isinstance(told, int):
+            return self._event(told, self.fields, self.text)
+        return LatestValues(name=told or device_kinds.LATEST, payload=self.text)
+
+    def _object(self, sent: Json) -> Reading:
+        item, text = sent.value, sent.text
         told = device_kinds.misnumbered(self._number, item)
         if isinstance(told, str):
             return LatestValues(name=told, payload=text)
@@ -218,34 +211,27 @@ class _Objects:
             return self._event(told, item, text)
         reason = self._unknown()
         if reason:
-            return rejected(reason, self._body)
+            return rejected(reason, self.body)
         assert self._number is not None
         if self._number in device_tables.MICROTRIPS:
-            return self._microtrips([item], text, None)[0]
+            return self._microtrips([sent], text)[0]
         if self._number not in device_tables.TRIPS:
             return self._event(self._number, item, text)
-        device = device_kinds.vehicle_device(self._number, [item], self._registered)
-        return device_records.trip(
-            self._of(item, self._received_ms), text, self._header, ty=self._number, device=device
-        )
+        device = device_kinds.vehicle_device(self._number, [item], self.registered)
+        return device_records.trip(self._read(item), text, self.header, ty=self._number, device=device)
 
     def _array(self, content: list[Any], payload: bytes) -> list[Reading]:
         reason = self._unknown()
         if reason:
-            return [rejected(reason, self._body)]
-        usable = [item for item in content if isinstance(item, dict)]
-        left_out = [rejected(device_reasons.ITEM_FORM, self._body)] if len(usable) < len(content) else []  # A4
-
-        def texts() -> list[bytes]:
-            sent = zip(content, device_body.element_texts(payload), strict=True)
-            return [text for item, text in sent if isinstance(item, dict)]
-
+            return [rejected(reason, self.body)]
+        sent = device_body.objects_in(content, payload)
+        left_out = [rejected(device_reasons.ITEM_FORM, self.body)] if len(sent) < len(content) else []  # A4
         if self._number not in device_tables.MICROTRIPS:
-            return [*(self._object(item, text) for item, text in zip(usable, texts(), strict=True)), *left_out]  # A6
-        if not usable:
+            return [*(self._object(each) for each in sent), *left_out]  # A6
+        if not sent:
             return [*left_out]
-        kept = device_body.array_of(texts()) if left_out else payload
-        return [*self._microtrips(usable, kept, texts), *left_out]
+        kept = device_body.array_of(each.text for each in sent) if left_out else payload
+        return [*self._microtrips(sent, kept), *left_out]
 
     def _unknown(self) -> str | None:
         """The reason against the message number; None when it is known or may be an event's (K7)."""
@@ -254,16 +240,18 @@ class _Objects:
         known = self._number in device_tables.TABLES or 100 <= self._number <= device_kinds.LARGEST
         return None if known else device_reasons.UNKNOWN_TYPE
 
-    def _microtrips(
-        self, objects: Sequence[Item], payload: bytes, texts: Callable[[], Sequence[bytes]] | None
-    ) -> list[Microtrip]:
+    def _microtrips(self, sent: Sequence[Json], payload: bytes) -> list[Microtrip]:
         assert self._number is not None
-        device = device_kinds.vehicle_device(self._number, objects, self._registered)
-        fields = [self._of(item, self._received_ms) for item in objects]
-        items = device_microtrips.of_objects(fields, self._number, device)
-        return device_microtrips.read(items, payload, self._header, self._number, device, texts)
+        device = device_kinds.vehicle_device(self._number, [each.value for each in sent], self.registered)
+        items = device_microtrips.of_objects([self._read(each.value) for each in sent], self._number, device)
+        return device_microtrips.read(
+            items, payload, self.header, self._number, device, lambda: [each.text for each in sent]
+        )
 
     def _event(self, number: int, item: Item, text: bytes) -> DeviceEvent:
-        device = device_kinds.event_device(number, item, self._registered)
-        fields = self._of(item, self._received_ms)
-        return device_records.event(number, self._sent, fields, text, self._header, device)
+        device = device_kinds.event_device(number, item, self.registered)
+        return device_records.event(number, self.sent, self._read(item), text, self.header, device)
+
+    def _read(self, item: Item) -> Fields:
+        self.objects.append(self._kind(item, self.header.received_ms))
+        return self.objects[-1]

@@ -5,18 +5,15 @@ Not here: identifying the event (`kinds.py`), samples (`microtrips.py`).
 
 from typing import Final
 
-from tripline.wire.device import fields as device_fields
+from tripline.wire.device import kinds as device_kinds
 from tripline.wire.device import tables as device_tables
 from tripline.wire.device.fields import PARKING, Fields, Header
 from tripline.wire.readings import DeviceEvent, Trip
 
 _TIME_KEY: Final = {105: "unpt", 109: "tim", 111: "tm", 112: "tim"}
 """The time key of an event without `clt` (D27); `tim` of 114 counts only for the AVN event."""
-_POSITION_KEYS: Final = {
-    102: (("dclat", "dclon"), ("dcwlat", "dcwlon")),
-    103: (("plat", "plon"), ("pclat", "pclon")),
-}
-"""Names of the position, in any letter case, the documented ones first (D12, D13). All other events: `lat`, `lon`."""
+COLLISIONS: Final = (102, 103)
+"""Events whose position has names of its own, in any letter case. All other events: `lat`, `lon`."""
 
 
 def trip(fields: Fields, payload: bytes, header: Header, *, ty: int, device: str) -> Trip:
@@ -41,9 +38,8 @@ def event(number: int, sent_ty: int | None, fields: Fields, payload: bytes, head
     place = tid = at_ms = None
     if number in device_tables.TABLES:
         key = "tim" if device == device_tables.AVN else _TIME_KEY.get(number, "clt")
-        at_ms = fields.instant(*dict.fromkeys(("clt", key)))
-        names = _POSITION_KEYS.get(number)
-        place = fields.place(names or device_fields.HERE, any_case=names is not None)
+        at_ms = fields.instant("clt", key)
+        place = fields.place(device_kinds.SIGNATURES[number], any_case=True) if number in COLLISIONS else fields.place()
         tid = fields.trip_number()
     return DeviceEvent(
         ty=number,

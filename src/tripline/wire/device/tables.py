@@ -35,15 +35,15 @@ DEVICE_OF: Final = {
 ATTRIBUTE_EVENTS: Final = frozenset({104, 105, 106})
 """Events of class Attributes: they also update the sensor's latest values (6.18)."""
 
-OBD_ONLY: Final = frozenset(
-    {"rpm", "em", "el", "vv", "tpos", "fc", "cdit", "cdlt", "xyz", "ctp", "coe", "fct", "idt", "btv", "gnv", "wut"}
-)
-"""Keys that mark an OBD payload under the numbers 1 and 2 (K4)."""
-DTG_ONLY: Final = frozenset(
-    {"dmid", "vcat", "vrid", "vbid", "did", "dtr", "dctr", "bsg", "gan", "acx", "acy", "tploc", "door"}
-)
-"""Keys that mark a tachograph under the numbers 9 and 10 (K6)."""
-MOVING: Final = frozenset({"lat", "lon", "stt", "edt", "stlat", "stlon"})
+MARKS: Final = {
+    OBD: {"rpm", "em", "el", "vv", "tpos", "fc", "cdit", "cdlt", "xyz", "ctp", "coe", "fct", "idt", "btv", "gnv",
+          "wut"},
+    DTG: {"dmid", "vcat", "vrid", "vbid", "did", "dtr", "dctr", "bsg", "gan", "acx", "acy", "tploc", "door"},
+}  # fmt: skip
+"""Device type -> keys that mark its payloads under the numbers of the type below (K4, K6)."""
+MARKED: Final = {GPS: OBD, DTAG: DTG}
+"""Device type -> the type that may send under its numbers."""
+MOVING: Final = {"lat", "lon", "stt", "edt", "stlat", "stlon"}
 """A payload with one of these under a small number is not an event (K2)."""
 
 NUMERIC: Final = True
@@ -113,13 +113,16 @@ def device_type(registered: str) -> str:
     return _TYPE_NAMES.get(registered.upper().translate(_DROPPED), registered)
 
 
-def table_of(ty: int, device: str) -> Table:
-    """The documented keys of a stored record: by device type for trips and microtrips (K4), by number for events."""
+def documented(ty: int, device: str) -> int:
+    """The number that is documented for such a message: by device type for trips and microtrips (K4)."""
     if ty in TRIPS:
-        return TABLES[TRIP_OF.get(device, ty)]
-    if ty in MICROTRIPS:
-        return TABLES[TRIP_OF.get(device, ty - 1) + 1]
-    return AVN_EVENT if ty == 114 and device == AVN else TABLES.get(ty, UNKNOWN)
+        return TRIP_OF.get(device, ty)
+    return TRIP_OF.get(device, ty - 1) + 1 if ty in MICROTRIPS else ty
+
+
+def table_of(ty: int, device: str) -> Table:
+    """The documented keys of a stored record."""
+    return AVN_EVENT if ty == 114 and device == AVN else TABLES.get(documented(ty, device), UNKNOWN)
 
 
 @functools.lru_cache(maxsize=256)

@@ -7,7 +7,7 @@ import math
 import statistics
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 from tripline.domain import samples, trips
 from tripline.wire.device import values as device_values
@@ -24,13 +24,6 @@ INSTANT_MS: Final = 920
 SHORT_M: Final = 3_000.0
 """Shorter trips are not scored."""
 
-Row = tuple[Any, ...]
-
-
-def samples_of(microtrip: Microtrip) -> list[Row]:
-    """The samples: (time_ms, lat, lon, speed_kmh, em, flags)."""
-    return list(samples.RECORD.iter_unpack(microtrip.samples))
-
 
 def findings(reading: Microtrip | Trip | DeviceEvent, items: list[Item], header: Header) -> Iterator[Finding]:
     """Yield the reasons against scoring; for an event, its other effects."""
@@ -46,7 +39,7 @@ def findings(reading: Microtrip | Trip | DeviceEvent, items: list[Item], header:
     elif isinstance(reading, Trip):
         yield from _of_trip(reading)
     else:
-        yield from _of_samples(samples_of(reading), items, header)
+        yield from _of_samples(reading, items, header)
 
 
 def _of_trip(trip: Trip) -> Iterator[Finding]:
@@ -57,23 +50,21 @@ def _of_trip(trip: Trip) -> Iterator[Finding]:
         yield Finding(Sort.NOTE, "pld.edt", "the trip ends before it starts: look at `stt` and `edt`")
 
 
-def _of_samples(rows: list[Row], items: list[Item], header: Header) -> Iterator[Finding]:
-    placed = [row for row in rows if not math.isnan(row[1])]
+def _of_samples(microtrip: Microtrip, items: list[Item], header: Header) -> Iterator[Finding]:
+    rows = list(samples.RECORD.iter_unpack(microtrip.samples))
+    placed = sum(not math.isnan(row[1]) for row in rows)
+    times = [row[0] for row in rows if row[5] & samples.FLAG_OWN_TIME]
     if not placed:
-        yield Finding(Sort.SCORING, "pld", "no sample has a valid position (`lat`, `lon`): none counts for the score")
+        text = "no sample has a valid position (`lat`, `lon`): none counts for the score"
+        yield Finding(Sort.SCORING, "pld", text)
         return
-    if len(placed) < len(rows):
-        text = f"{len(rows) - len(placed)} of {len(rows)} samples have no valid position and do not count"
-        yield Finding(Sort.SCORING, "pld", text)
-    timed = [row for row in rows if row[5] & samples.FLAG_OWN_TIME]
-    if len(timed) < len(rows):
-        text = (
-            f"{len(rows) - len(timed)} of {len(rows)} samples have no valid time of their own (`clt`) and do not count"
-        )
-        yield Finding(Sort.SCORING, "pld", text)
-    elif len(rows) == 1 and device_values.instant(items[0].get("clt"), header.received_ms) is None:
+    for count, of_what in ((placed, "position"), (len(times), "time of their own (`clt`)")):
+        if count < len(rows):
+            text = f"{len(rows) - count} of {len(rows)} samples have no valid {of_what} and do not count"
+            yield Finding(Sort.SCORING, "pld", text)
+    if len(rows) == len(times) == 1 and device_values.instant(items[0].get("clt"), header.received_ms) is None:
         yield Finding(Sort.NOTE, "pld.clt", "no valid `clt`: the sample takes the time in `ts`, being alone")
-    yield from _of_periods([row[0] for row in timed])
+    yield from _of_periods(times)
 
 
 def _of_periods(times: list[int]) -> Iterator[Finding]:

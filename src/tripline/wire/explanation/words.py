@@ -38,39 +38,24 @@ class Sort(StrEnum):
     """The message, or a part of it, cannot be used."""
 
 
-class Finding(msgspec.Struct, frozen=True, gc=False):
+class Finding(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One sentence about a message."""
 
     sort: Sort
     where: str
-    """Path of the key, `pld[2].clt`; empty: the whole message."""
-    text: str
-
-
-class Remark(msgspec.Struct, frozen=True, gc=False):
-    """A sentence about one object of a payload, not yet naming the object."""
-
-    sort: Sort
-    key: str
+    """Path of the key, `pld[2].clt`, or in an object `clt`; empty: the whole message, or object."""
     text: str
     about: str = ""
-    """The topic of the sentence, when its text holds a value: remarks on many objects become one."""
+    """The topic of the sentence, when its text holds a value: findings about many objects become one."""
 
 
-MANOEUVRES: Final = (
-    "sudden start",
-    "sudden left turn",
-    "sudden right turn",
-    "sudden U-turn",
-    "sudden deceleration",
-    "sudden acceleration",
-    "sudden stop",
-    "reserved",
-)
+_SUDDEN: Final = ("start", "left turn", "right turn", "U-turn", "deceleration", "acceleration", "stop")
+MANOEUVRES: Final = (*(f"sudden {name}" for name in _SUDDEN), "reserved")
 """Meaning of the bits of `em`, the lowest first (spec/device-messages 4.6)."""
 
-_DRIVING: Final = ("lat", "lon", "sp")
-_PARKED: Final = ("vlt", "tem", "tim")
+_KINDS: Final = {
+    type(None): "null", bool: "true or false", int: "a number", float: "a number", str: "a text", list: "an array",
+}  # fmt: skip
 ALIASES: Final = {
     "cdlt": "cdit", "gag": "gan", "pclat": "plat", "pclon": "plon", "dcwlat": "dclat", "dcwlon": "dclon",
 }  # fmt: skip
@@ -89,7 +74,7 @@ def mandatory(table: int, device: str, *, parking: bool) -> list[str]:
     asked = device_tables.MANDATORY.get(table, frozenset())
     keys = [key for key in device_tables.TABLES.get(table, ()) if key in asked and key != "dis"]
     if table == 8:
-        keys += _PARKED if parking else _DRIVING
+        keys += ("vlt", "tem", "tim") if parking else ("lat", "lon", "sp")
     return keys
 
 
@@ -109,15 +94,7 @@ def shown(value: Any) -> str:
 
 def kind_of(value: Any) -> str:
     """The sort of JSON value, with its article."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true or false"
-    if isinstance(value, int | float):
-        return "a number"
-    if isinstance(value, str):
-        return "a text"
-    return "an array" if isinstance(value, list) else "an object"
+    return _KINDS.get(type(value), "an object")
 
 
 def utc(at_ms: int) -> str:

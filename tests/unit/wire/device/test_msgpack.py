@@ -100,7 +100,7 @@ def test_values_that_json_does_not_have_become_what_it_has() -> None:
 def test_nesting_is_limited(levels: int, usable: bool) -> None:
     packed = b"\x82\xa2ty\x02\xa3pld\x81\xa1a" + b"\x91" * levels + b"\x01"
 
-    assert reasons(packed) == ([""] if usable else ["not_msgpack"])
+    assert reasons(packed) == ([""] if usable else ["too_deep"])
 
 
 def array_of(element: bytes, count: int) -> bytes:
@@ -117,7 +117,7 @@ def test_objects_and_arrays_are_limited(element: bytes) -> None:
     "element", [b"\xa2\xdc\x90", b"\xc4\x02\x90\x91", b"\xcb" + b"\x92" * 8, b"\xd6\xff" + b"\x80" * 4, b"\xcc\x90"]
 )
 def test_bytes_of_values_that_look_like_arrays_do_not_count(element: bytes) -> None:
-    assert reasons(array_of(element, MAX_PARTS)) != ["too_many_parts"]
+    assert reasons(array_of(element, MAX_PARTS // 4)) != ["too_many_parts"]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_quarter_of_a_mebibyte_of_arrays_is_rejected_in_no_time(element: bytes) 
     begun = time.process_time()
 
     assert reasons(body) == ["too_many_parts"]
-    assert time.process_time() - begun < 0.05  # 0.002 s; 0.12 to 0.29 s when they were decoded first
+    assert time.process_time() - begun < 0.05  # 0.001 s; 0.12 to 0.29 s when they were decoded first
 
 
 values = st.recursive(
@@ -151,10 +151,10 @@ def parts_in(value: object) -> int:
 
 
 @pytest.mark.deep
-@given(values)
+@given(st.dictionaries(st.text(max_size=40), values, max_size=20))
 def test_parts_are_counted_whatever_stands_between_them(value: object) -> None:
     packed = msgspec.msgpack.encode(value)
     parts = parts_in(value)
 
-    assert not device_msgpack.has_more_parts(packed, parts)
-    assert not parts or device_msgpack.has_more_parts(packed, parts - 1)
+    assert isinstance(device_msgpack.as_json(packed, parts), bytes)
+    assert device_msgpack.as_json(packed, parts - 1) == device_reasons.TOO_MANY_PARTS

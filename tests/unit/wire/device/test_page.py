@@ -9,7 +9,7 @@ from tests.support.device_page import PAGE, Example, examples
 from tripline.wire.device import reasons as device_reasons
 from tripline.wire.explanation import messages as explanation_messages
 from tripline.wire.explanation import words as explanation_words
-from tripline.wire.readings import DeviceEvent, Microtrip, Trip
+from tripline.wire.readings import DeviceEvent, Microtrip, Rejected, Trip
 
 EXAMPLES = examples()
 
@@ -26,7 +26,7 @@ def test_example_of_the_page_is_read_as_the_page_says(example: Example) -> None:
 
     said = [f"{each.sort:<9} {f'{each.where}: ' if each.where else ''}{each.text}" for each in told.findings]
     assert said == example.read
-    assert bool(told.rejected) is example.is_rejected
+    assert any(isinstance(each, Rejected) for each in told.readings) is example.is_rejected
 
 
 def test_page_has_no_block_that_is_no_example() -> None:
@@ -48,7 +48,8 @@ def test_page_shows_every_event_and_microtrips_and_trips_that_are_well_formed() 
 
 def test_page_explains_every_word_of_the_explanation_and_shows_rejections_by_reason() -> None:
     page = PAGE.read_text("utf-8")
-    reasons = {reason for example in EXAMPLES for reason in explain(example).rejected}
+    readings = [reading for example in EXAMPLES for reading in explain(example).readings]
+    reasons = {reading.reason for reading in readings if isinstance(reading, Rejected)}
 
     assert [sort for sort in explanation_words.Sort if f"| `{sort}` |" not in page] == []
     assert reasons == set(device_reasons.REASONS) - {

@@ -578,10 +578,9 @@ def test_odd_speed_of_one_item_leaves_the_others_as_they_are(odd: object) -> Non
 def test_learned_keys_change_no_reading(content: object) -> None:
     body = text(12, content)
     form = device_microtrips.Form(12, "AVN")
-    payload = json.dumps(content).encode()
 
     before, after = read(body), read(body)
-    form.learn(payload, form.ways[1])
+    form.learn(content, form.ways[1])
 
     assert before == after
     assert {type(way.items.decode(f"[{json.dumps(ITEM | {'zone': 1})}]")[0].sp) for way in form.ways} == {float}
@@ -591,12 +590,12 @@ def test_form_learns_no_key_of_another_table_and_only_for_a_while() -> None:
     form = device_microtrips.Form(2, "GPS")
     before = form.ways
 
-    form.learn(b'{"wut":null}', form.ways[1])
-    form.learn(json.dumps({f"k{number}": 1 for number in range(64)}).encode(), form.ways[1])
+    form.learn({"wut": None}, form.ways[1])
+    form.learn({f"k{number}": 1 for number in range(64)}, form.ways[1])
     assert form.ways == before
     for number in range(64):
-        form.learn(b'{"key%d":1}' % (number % 4), form.ways[1])
+        form.learn({f"key{number % 4}": 1}, form.ways[1])
     learned = form.ways[0]
-    form.learn(b'{"late":1}', form.ways[1])
+    form.learn({"late": 1}, form.ways[1])
 
     assert form.ways[0] is learned is not before[0]
