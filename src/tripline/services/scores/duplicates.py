@@ -36,6 +36,8 @@ MOST_APART_MS: Final = 14 * 3_600_000
 HOUR_MS: Final = 3_600_000
 CLOSE_MS: Final = 30_000
 """Two clocks are whole hours apart to within this time."""
+MOST_BESIDE: Final = 50
+"""Trips of other sensors that are compared by place: those that arrived nearest to it. A device may send thousands."""
 AS_LONG: Final = 0.75
 """The shorter of two trips of one drive covers at least this part of the other's time."""
 
@@ -81,7 +83,7 @@ def _possible(tx: ReadTx, trip_no: int, vehicle_id: str, cover: Cover, *, above:
     if not cover:
         return []
     near = {each.trip_no: each for each in covers.sharing(tx, vehicle_id, cover) if each.trip_no != trip_no}
-    near |= {each.trip_no: each for each in covers.beside(tx, trip_no, within_ms=MOST_APART_MS)}
+    near |= {each.trip_no: each for each in covers.beside(tx, trip_no, within_ms=MOST_APART_MS, most=MOST_BESIDE)}
     if not near:
         return []
     origin = covers.origin(tx, trip_no)
@@ -102,13 +104,18 @@ def _is_shifted(tx: ReadTx, trip_no: int, cover: Cover, other: Covering) -> bool
         return False
     one, two = covers.receipt(tx, trip_no), covers.receipt(tx, other.trip_no)
     live = _is_live(one, cover) and _is_live(two, other.cover)
-    if live and not spans.is_one_drive((one,), (two,)):
+    if not spans.is_one_drive((one,), (two,)) if live else _is_beyond_clocks(cover, other.cover):
         return False
     offset_ms = shifted.offset_ms(*(arrays.trace(scores.samples(tx, no)) for no in (longer, shorter)))
     if offset_ms is None or live:
         return offset_ms is not None
     of_hours_ms = round(offset_ms / HOUR_MS) * HOUR_MS
     return abs(offset_ms - of_hours_ms) <= CLOSE_MS and abs(of_hours_ms) <= MOST_APART_MS
+
+
+def _is_beyond_clocks(one: Cover, two: Cover) -> bool:
+    """True if not even clocks in the outermost time zones bring these covers together."""
+    return max(one[0].begin_ms, two[0].begin_ms) - min(one[-1].end_ms, two[-1].end_ms) > MOST_APART_MS
 
 
 def _is_live(receipt: Interval, cover: Cover) -> bool:

@@ -51,9 +51,12 @@ def sharing(tx: ReadTx, vehicle_id: str, cover: Cover) -> list[Covering]:
     return [_covering(row) for row in tx.hot(_SHARING, vehicle_id, cover[0].begin_ms, cover[-1].end_ms)]
 
 
-def beside(tx: ReadTx, trip_no: int, *, within_ms: int) -> list[Covering]:
-    """The trips of the vehicle, from other sensors or deleted ones, created within this time of an existing trip."""
-    return [_covering(row) for row in tx.hot(_BESIDE, trip_no, within_ms)]
+def beside(tx: ReadTx, trip_no: int, *, within_ms: int, most: int) -> list[Covering]:
+    """The trips of the vehicle, from other sensors or deleted ones, created within this time of an existing trip.
+
+    At most so many: those created nearest to it.
+    """
+    return [_covering(row) for row in tx.hot(_BESIDE, trip_no, within_ms, most)]
 
 
 def receipt(tx: ReadTx, trip_no: int) -> Interval:
@@ -98,14 +101,17 @@ _BESIDE: Final = Hot(
         _OWN.join(trip, trip.c.vehicle_id == _OWN.c.vehicle_id)
         .join(trip_cover, trip_cover.c.trip_no == trip.c.no)
         .outerjoin(driving_score, driving_score.c.trip_no == trip.c.no)
-    ).where(
+    )
+    .where(
         _OWN.c.no == bindparam("of_trip"),
         trip.c.created_ms >= _OWN.c.created_ms - bindparam("within"),
         trip.c.created_ms <= _OWN.c.created_ms + bindparam("within"),
         or_(trip.c.sensor_id.is_distinct_from(_OWN.c.sensor_id), trip.c.sensor_id.is_(None)),
         trip.c.no != _OWN.c.no,
-    ),
-    *("of_trip", "within"),
+    )
+    .order_by(func.abs(trip.c.created_ms - _OWN.c.created_ms), trip.c.no)
+    .limit(bindparam("most")),
+    *("of_trip", "within", "most"),
 )
 _RECEIPT: Final = Hot(
     select(func.min(microtrip.c.no), func.max(microtrip.c.no)).where(microtrip.c.trip_no == bindparam("of_trip")),

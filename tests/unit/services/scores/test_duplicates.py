@@ -7,9 +7,9 @@ from tests.support.scoring_rows import COMPANY, START_MS, VEHICLE, add_microtrip
 
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, TimeIds, UserId
-from tripline.services.scores import reads, rescore
+from tripline.services.scores import duplicates, reads, rescore
 from tripline.store import tables
-from tripline.store.scores import scores
+from tripline.store.scores import covers, scores
 from tripline.store.scores.rescore import Choice
 
 GPS, OBD, THIRD = (f"{digit * 8}-0000-11b2-8080-808080808080" for digit in "567")
@@ -158,6 +158,49 @@ def test_clock_that_is_wrong_makes_no_second_drive(tmp_path, first, second, expe
         return await told(rig)
 
     assert played(tmp_path, play) == (expected, expected.count(None))
+
+
+@pytest.fixture
+def compared(monkeypatch):
+    """The pairs of trips whose places are compared, by row number."""
+    read = []
+    samples = scores.samples
+    monkeypatch.setattr(scores, "samples", lambda tx, no: read.append(no) or samples(tx, no))
+    return lambda: {tuple(sorted(pair)) for pair in zip(read[::2], read[1::2], strict=True)}
+
+
+def test_history_sent_at_once_is_compared_only_with_trips_that_a_clock_may_reach(tmp_path, compared):
+    """Not each of a vehicle's old trips with all others."""
+
+    async def play(rig):
+        for day in range(4):
+            first = await add_drive(rig, GPS, clock_s=86_400 * day)
+            pairs.add((first, await add_drive(rig, OBD, clock_s=86_400 * day + 2_400)))
+        await rig.drain()
+        return await told(rig)
+
+    pairs = set()
+    assert played(tmp_path, play) == (TWO * 4, 8)
+    assert compared() == pairs
+
+
+def test_number_of_trips_that_are_compared_by_place_is_bounded(tmp_path):
+    """A device may send thousands of short trips; those that arrived nearest to a trip are compared."""
+
+    async def play(rig):
+        trips = [await add_drive(rig, sensor_id) for sensor_id in (OBD, OBD, OBD, GPS)]
+        at_ms = tables.trip.c.created_ms
+        for number, seconds in enumerate([50, 100, -10]):
+            own = update(tables.trip).where(tables.trip.c.no == trips[number])
+            await rig.write(lambda tx, own=own, seconds=seconds: tx.run(own.values({at_ms: at_ms + 1_000 * seconds})))
+        await rig.drain()
+        found = [
+            await rig.store.read(lambda tx, most=most: covers.beside(tx, trips[3], within_ms=60_000, most=most))
+            for most in (1, duplicates.MOST_BESIDE)
+        ]
+        return [[trips.index(each.trip_no) for each in some] for some in found]
+
+    assert played(tmp_path, play) == [[2], [2, 0]]
 
 
 def test_trip_of_a_wrong_clock_is_judged_again_with_the_trip_that_counts(tmp_path):
