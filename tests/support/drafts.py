@@ -79,12 +79,11 @@ class Office:
         self, draft: Draft, number: int, cells: Mapping[int, str] | None = None, *, skip: bool | None = None
     ) -> Draft:
         """The draft with a row changed."""
-        return await draft_edits.edit(
-            self.app.store, draft_id=draft.id, edit=Edit(number, cells or {}, skip), **self._asking
-        )
+        edit = Edit(number, cells or {}, skip)
+        return await self.app.store.write(lambda tx: draft_edits.edit(tx, draft_id=draft.id, edit=edit, **self._asking))
 
     async def does(self, draft: Draft, what: Any, **values: Any) -> Any:
-        """What one of the changes of `drafts` answers."""
+        """The answer to one of the changes of `drafts`."""
         return await self.app.store.write(lambda tx: what(tx, draft_id=draft.id, **values, **self._asking))
 
     @property

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from tripline import cooperative
-from tripline.domain import vehicles
+from tripline.domain import import_drafts, vehicles
 from tripline.domain.access import Actor, Authority
 from tripline.domain.companies import Company, Details
 from tripline.domain.ids import CompanyId, TimeIds, UserId
@@ -17,12 +17,11 @@ from tripline.domain.refusals import BadParameter
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
 from tripline.services import exports
-from tripline.services.imports import draft_blocks, draft_files, draft_worker
+from tripline.services.imports import draft_files, draft_worker
 from tripline.services.imports import kinds as import_kinds
-from tripline.services.imports.draft_blocks import Rows, Verdicts
-from tripline.services.imports.draft_pages import RowView
 from tripline.services.imports.draft_rows import Examined
 from tripline.services.imports.draft_worker import Check
+from tripline.store.fleet.import_rows import Row
 from tripline.wire import csv_files
 
 MANY = 20_000
@@ -35,17 +34,17 @@ def draft(columns):
 
 def empty_rows():
     file = io.BytesIO(b"vehicleNo,mileage\n" + b"\n" * 200_000 + b"A,1\n")
-    return lambda: list(csv_files.read(file, known=["vehicleNo"])[1])
+    return lambda: list(csv_files.read(file, column_of=str).lines)
 
 
 def empty_rows_before_the_header():
     file = io.BytesIO(b"\n" * 200_000 + b"vehicleNo\nA\n")
-    return lambda: list(csv_files.read_table(file, column_of=str).lines)
+    return lambda: list(csv_files.read(file, column_of=str).lines)
 
 
 def encoding_of_a_long_file():
     file = io.BytesIO("서울\n".encode("cp949") * 2_000_000)
-    return lambda: csv_files.read(file, known=["vehicleNo"])
+    return lambda: csv_files.read(file, column_of=str)
 
 
 def rows_to_insert():
@@ -67,34 +66,32 @@ def rows_to_insert():
     )
 
 
-def rows_of_a_draft():
-    rows = Rows(list(range(MANY)), [[f"{at:06}", "1"] for at in range(MANY)])
-    return draft_blocks.Block(no=0, first_row=2, cells=draft_blocks._packed(rows))
+def rows_of_a_draft(mileage="1", troubles=()):
+    state = RowState.BAD if troubles else RowState.GOOD
+    return [Row(at, [f"{at:06}", mileage], state, troubles) for at in range(MANY)]
 
 
 def checked_rows_of_a_draft():
-    block = rows_of_a_draft()
-    return lambda: Check(draft(("vehicleNo", "mileage")), "ace").examined(block)
+    rows = rows_of_a_draft()
+    return lambda: Check(draft(("vehicleNo", "mileage")), "ace").examined(rows)
 
 
 def verdicts_of_a_draft():
-    check, block = Check(draft(("vehicleNo", "mileage")), "ace"), draft_blocks.Block(no=0, first_row=2, cells=b"")
-    rows = [Examined(vehicles.registration(vehicle_no=f"{at:06}", mileage=1.0), []) for at in range(draft_blocks.ROWS)]
-    check.judged(block, rows, {"vehicleNo": set()})
-    return lambda: [check.judged(block, rows, {"vehicleNo": set()}) for _ in range(MANY // draft_blocks.ROWS)]
+    rows = rows_of_a_draft()
+    examined = [
+        Examined(vehicles.registration(vehicle_no=row.cells[0], mileage=1.0), names=[row.number]) for row in rows
+    ]
+    return lambda: Check(draft(("vehicleNo", "mileage")), "ace").judged(rows, examined, {"vehicleNo": set()})
 
 
 def registrations_of_a_draft():
-    good = draft_blocks.judged(
-        rows_of_a_draft(), Verdicts([int(RowState.GOOD)] * MANY, {}), draft_blocks.names_of(bytes(8 * MANY), 1)
-    )
-    found = draft(("vehicleNo", "mileage"))
-    return lambda: draft_worker._registrations(found, import_kinds.VEHICLES, [good])
+    rows, found = rows_of_a_draft(), draft(("vehicleNo", "mileage"))
+    return lambda: draft_worker._registrations(found, import_kinds.VEHICLES, rows)
 
 
 def downloaded_rows():
     words = draft_files.Words("row", "reason", lambda refusal: catalogue.sentence(refusal, Language.KOREAN))
-    rows = [RowView(at, ["A", "x"], RowState.BAD, [BadParameter("number", field="mileage")]) for at in range(MANY)]
+    rows = rows_of_a_draft("x", [import_drafts.trouble_of(BadParameter("number", field="mileage"))])
     found = draft(("vehicleNo", "mileage"))
     draft_files._written(found, rows[:1], (0, 1), words)
     return lambda: draft_files._written(found, rows, (0, 1), words)

@@ -3,7 +3,7 @@
 A draft belongs to one account. Its columns are matched, its rows checked and mended, and then all good rows are
 registered at once, or none.
 
-Not here: its rows in the store (`store/fleet/import_drafts.py`), how rows are checked
+Not here: its rows in the store (`store/fleet/import_rows.py`), how rows are checked
 (`services/imports/draft_rows.py`).
 """
 
@@ -104,6 +104,7 @@ class RowState(IntEnum):
     """Its name is in an earlier row, or already registered."""
     SKIPPED = 3
     """Left out by its owner."""
+    UNCHECKED = 4
 
 
 class TooManyDrafts(Refusal):
@@ -162,7 +163,6 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     columns: tuple[str | None, ...]
     """For each column of the file, our name of the matched field."""
     rows: int = 0
-    blocks: int = 0
     good: int = 0
     bad: int = 0
     duplicate: int = 0
@@ -175,6 +175,11 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     """The process that works on it."""
     held_until_ms: int = 0
     """When another process may take over."""
+
+    def counting(self, changes: Mapping[RowState, int]) -> "Draft":
+        """Return the draft with these changes of its numbers of rows by verdict."""
+        counts = {state.name.lower(): getattr(self, state.name.lower()) + change for state, change in changes.items()}
+        return msgspec.structs.replace(self, **counts)
 
     def after(self, event: DraftEvent) -> State:
         """The state after the event. Raises `NotNow`."""

@@ -8,7 +8,7 @@ Not here: the cells below them (`wire/csv_registrations.py`).
 
 import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 from tripline.domain import keys
@@ -31,12 +31,6 @@ def shown(column: str, language: Language) -> str:
 def column_of(columns: Iterable[str], heading: str) -> str | None:
     """The column that a heading names; None if it names no such column."""
     return _known(tuple(columns)).get(plain(heading))
-
-
-def matched(columns: Iterable[str], header: Sequence[str]) -> tuple[str | None, ...]:
-    """The column that each heading names."""
-    known = _known(tuple(columns))
-    return tuple(known.get(plain(heading)) for heading in header)
 
 
 def names(column: str) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ import csv
 import functools
 import io
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum, StrEnum
 from typing import IO, Final, TypeAlias
 
@@ -102,25 +102,6 @@ class _LongRow(Exception):  # noqa: N818  never leaves this module
     """A row has more than `ROW_MAX` bytes."""
 
 
-class Header(msgspec.Struct, frozen=True):
-    """The first row: for each cell the known column it names, or None; and the unknown names. `encoding`: the
-    file's."""
-
-    encoding: Encoding
-
-    row: int
-    columns: tuple[str | None, ...]
-    unknown: tuple[str, ...]
-
-
-class Row(msgspec.Struct, frozen=True):
-    """One row: the text of each known, non-empty column; `surplus` marks cells beyond the header."""
-
-    number: int
-    cells: dict[str, str]
-    surplus: bool
-
-
 class Line(msgspec.Struct, frozen=True):
     """One row with all its cells."""
 
@@ -129,35 +110,34 @@ class Line(msgspec.Struct, frozen=True):
 
 
 class Table(msgspec.Struct, frozen=True):
-    """A file with all its cells: the header, and the rows under it, read on demand."""
+    """A file: its header, the known column that each heading names, and the rows under it, read on demand."""
 
     encoding: Encoding
+    row: int
+    """Number of the header."""
     header: list[str]
+    columns: tuple[str | None, ...]
     lines: Iterator[Line]
 
-
-def read(file: IO[bytes], *, known: Collection[str], encoding: Encoding | None = None) -> tuple[Header, Iterator[Row]]:
-    """The header of a file, read from its beginning, and its rows, read on demand.
-
-    Column names are compared by their keys (`domain/keys.py`); `encoding` is the sender's. Raises `BadFile`, at once or
-    at the row.
-    """
-    encoding = _encoding(file, encoding)
-    names = {keys.key(name): name for name in known}
-    separator = _separator(file, encoding, names)
-    records = _records(file, encoding, separator)
-    first = next(records, None)
-    if first is None:
-        raise BadFile("empty")
-    header = _header(encoding, *first, names)
-    return header, (_row(number, cells, header) for number, cells in records)
+    def unknown(self) -> tuple[str, ...]:
+        """The headings that name no known column."""
+        headings = zip(self.header, self.columns, strict=True)
+        return tuple(marked(heading) for heading, column in headings if column is None and keys.key(heading))
 
 
-def read_table(file: IO[bytes], *, column_of: Callable[[str], str | None], encoding: Encoding | None = None) -> Table:
-    """Read a file with all its cells, without the marks of formulas.
+def read(
+    file: IO[bytes],
+    *,
+    column_of: Callable[[str], str | None],
+    encoding: Encoding | None = None,
+    for_matching: bool = False,
+) -> Table:
+    """Read a file from its beginning, with all its cells. `encoding` is the sender's.
 
     `column_of` returns the column that a heading names. The separator is the one with the most known columns in the
-    header, then with the most cells. Raises as `read`, also when two headings name one column.
+    header, the first of equal ones. `for_matching`: of equal ones that with the most cells, since a person matches the
+    columns, and marks of formulas are removed. Raises `BadFile`, at once or at the row, also when two headings name one
+    column.
     """
     encoding = _encoding(file, encoding)
 
@@ -166,17 +146,30 @@ def read_table(file: IO[bytes], *, column_of: Callable[[str], str | None], encod
             _, cells = next(_records(file, encoding, separator), (0, []))
         except BadFile:
             return 0, 0
-        return sum(column_of(cell) is not None for cell in cells), len(cells)
+        return sum(column_of(cell) is not None for cell in cells), len(cells) if for_matching else 0
 
     records = _records(file, encoding, max(SEPARATORS, key=cells_with))
-    _, header = next(records, (0, None))
-    if header is None:
+    first = next(records, None)
+    if first is None:
         raise BadFile("empty")
+    row, header = first
     if len(header) > COLUMNS_MAX:
         raise BadFile("columns_many", columns=len(header), most=COLUMNS_MAX)
-    header = [unmarked(cell).strip() for cell in header]
-    _require_single(header, column_of)
-    return Table(encoding, header, (Line(number, [unmarked(cell) for cell in row]) for number, row in records))
+    header = [(unmarked(cell) if for_matching else cell).strip() for cell in header]
+    columns = tuple(column_of(heading) for heading in header)
+    _require_single(header, columns)
+    lines = (Line(number, [unmarked(cell) for cell in cells] if for_matching else cells) for number, cells in records)
+    return Table(encoding, row, header, columns, lines)
+
+
+def named(cells: Sequence[str], columns: Sequence[str | None]) -> dict[str, str]:
+    """The text of each known, non-empty column of a row."""
+    return {column: cell for column, cell in zip(columns, cells, strict=False) if column is not None and cell}
+
+
+def has_surplus(cells: Sequence[str], columns: Sequence[str | None]) -> bool:
+    """True if a row has texts beyond the header."""
+    return any(cell.strip() for cell in cells[len(columns) :])
 
 
 def written(rows: Iterable[Iterable[Cell]]) -> bytes:
@@ -338,48 +331,16 @@ def _not_csv(number: int, trouble: str) -> BadFile:
     return BadFile("quote_inside", row=number)
 
 
-def _separator(file: IO[bytes], encoding: Encoding, names: Collection[str]) -> str:
-    """The separator with the most known columns in the header; the first of equal ones."""
-
-    def known_with(separator: str) -> int:
-        try:
-            _, cells = next(_records(file, encoding, separator), (0, []))
-        except BadFile:
-            return 0
-        return sum(_plain(cell) in names for cell in cells)
-
-    return max(SEPARATORS, key=known_with)
-
-
-def _header(encoding: Encoding, row: int, cells: list[str], names: dict[str, str]) -> Header:
-    if len(cells) > COLUMNS_MAX:
-        raise BadFile("columns_many", columns=len(cells), most=COLUMNS_MAX)
-    _require_single(cells, lambda heading: names.get(_plain(heading)))
-    plain = [_plain(cell) for cell in cells]
-    columns = tuple(names.get(name) for name in plain)
-    unknown = tuple(marked(cell.strip()) for cell, name in zip(cells, plain, strict=True) if name and name not in names)
-    return Header(encoding, row, columns, unknown)
-
-
-def _require_single(header: Sequence[str], column_of: Callable[[str], str | None]) -> None:
+def _require_single(header: Sequence[str], columns: Sequence[str | None]) -> None:
     """Raise `BadFile` when two headings are equal or name the same column."""
-    plain = [_plain(heading) for heading in header]
-    twice = {name: heading for name, heading in zip(plain, header, strict=True) if name and plain.count(name) > 1}
+    plain = [keys.key(heading) for heading in header]
+    named = zip(plain, header, columns, strict=True)
+    twice = {name: column or heading for name, heading, column in named if name and plain.count(name) > 1}
     if twice:
-        raise BadFile("columns_twice", columns=", ".join(column_of(each) or each.strip() for each in twice.values()))
-    columns = [column_of(heading) for heading in header]
+        raise BadFile("columns_twice", columns=", ".join(twice.values()))
     same = [heading for heading, column in zip(header, columns, strict=True) if column and columns.count(column) > 1]
     if same:
         raise BadFile("columns_same", columns=", ".join(same))
-
-
-def _row(number: int, cells: list[str], header: Header) -> Row:
-    named = {column: cell for column, cell in zip(header.columns, cells, strict=False) if column is not None and cell}
-    return Row(number, named, surplus=any(cell.strip() for cell in cells[len(header.columns) :]))
-
-
-def _plain(name: str) -> str:
-    return keys.key(name)
 
 
 def misread(text: str) -> tuple[int, str] | None:

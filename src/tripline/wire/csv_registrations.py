@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import inspect
 
-from tripline.domain import fields
+from tripline.domain import fields, keys
 from tripline.domain.refusals import BadParameter
 from tripline.wire import csv_files
 from tripline.wire.rest import sensors as rest_sensors
@@ -43,6 +43,14 @@ class Sheet:
         known = inspect.type_info(self.request)
         assert isinstance(known, inspect.StructType)
         return {field.encode_name: (field.name, _read_as(field.type)) for field in known.fields}
+
+    def column_of(self, heading: str) -> str | None:
+        """The column that a heading names, compared by its key (`domain/keys.py`)."""
+        return self._by_key.get(keys.key(heading))
+
+    @cached_property
+    def _by_key(self) -> dict[str, str]:
+        return {keys.key(name): name for name in self.columns}
 
     def record(self, rules: Callable[..., T], cells: Mapping[str, str]) -> T:
         """Apply the rules to a row's fields, by their Python names, and return the result.

@@ -1,22 +1,39 @@
 import csv
 import io
 import tracemalloc
+from typing import NamedTuple
 
 import pytest
 
+from tripline.domain import keys
 from tripline.language.catalogue import sentence
 from tripline.wire import csv_files
 from tripline.wire.csv_files import Encoding
 
-KNOWN = ("vehicleNo", "mileage")
+KNOWN = {"vehicleno": "vehicleNo", "mileage": "mileage"}
 HEADER = b"vehicleNo,mileage\n"
 NAME_IT = "Parameter 'encoding' must name the encoding of the file (utf-8, cp949, windows-1250, windows-1252)"
 COLUMN_OF = {"vehicleNo": "vehicleNo", "plate": "vehicleNo", "mileage": "mileage"}.get
 
 
+class Row(NamedTuple):
+    """The known texts of a row."""
+
+    number: int
+    cells: dict[str, str]
+    surplus: bool
+
+
+def column_of(heading):
+    return KNOWN.get(keys.key(heading))
+
+
 def read(content, encoding=None):
-    header, rows = csv_files.read(io.BytesIO(content), known=KNOWN, encoding=encoding)
-    return header, list(rows)
+    table = csv_files.read(io.BytesIO(content), column_of=column_of, encoding=encoding)
+    of = table.columns
+    return table, [
+        Row(line.number, csv_files.named(line.cells, of), csv_files.has_surplus(line.cells, of)) for line in table.lines
+    ]
 
 
 def table(content):
@@ -64,8 +81,9 @@ class Endless(io.RawIOBase):
 def test_names_in_any_order_letter_case_and_blanks_are_columns():
     header, rows = read(b" MILEAGE ,vehicleno\n5,A1\n")
 
-    assert header == csv_files.Header(Encoding.UTF_8, 1, ("mileage", "vehicleNo"), ())
-    assert rows == [csv_files.Row(2, {"mileage": "5", "vehicleNo": "A1"}, surplus=False)]
+    assert (header.encoding, header.row, header.header) == (Encoding.UTF_8, 1, ["MILEAGE", "vehicleno"])
+    assert (header.columns, header.unknown()) == (("mileage", "vehicleNo"), ())
+    assert rows == [Row(2, {"mileage": "5", "vehicleNo": "A1"}, surplus=False)]
 
 
 @pytest.mark.parametrize("heading", ["vehicle No", "vehicleNo\u200b", "\u00a0VEHICLENO", "\ufeffvehicleNo"])
@@ -79,8 +97,8 @@ def test_headings_are_compared_without_blanks_and_invisible_characters(heading):
 def test_unknown_columns_are_named_and_their_cells_left_out():
     header, rows = read(b"vehicleNo,colour,mileage,,=cmd\nA1,red,5,x,y\n")
 
-    assert header.unknown == ("colour", "'=cmd")
-    assert rows == [csv_files.Row(2, {"mileage": "5", "vehicleNo": "A1"}, surplus=False)]
+    assert header.unknown() == ("colour", "'=cmd")
+    assert rows == [Row(2, {"mileage": "5", "vehicleNo": "A1"}, surplus=False)]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp949"])
@@ -245,7 +263,7 @@ def test_column_named_twice_is_refused():
 def test_columns_up_to_the_bound_are_read_and_one_more_is_refused():
     at = ",".join(["vehicleNo", *(f"c{number}" for number in range(csv_files.COLUMNS_MAX - 1))])
 
-    assert len(read(f"{at}\n".encode())[0].unknown) == 99
+    assert len(read(f"{at}\n".encode())[0].unknown()) == 99
     assert refusal(f"{at},one\n".encode()) == "The header has 101 columns; the maximum is 100."
 
 
@@ -319,7 +337,7 @@ def test_ten_gigabytes_of_nonsense_are_refused_in_little_memory(start, pattern, 
     tracemalloc.start()
 
     with pytest.raises(csv_files.BadFile):
-        list(csv_files.read(file, known=KNOWN)[1])
+        list(csv_files.read(file, column_of=column_of).lines)
 
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -333,7 +351,7 @@ def test_written_file_is_read_back_and_runs_nothing():
 
 
 def whole_table(content):
-    found = csv_files.read_table(io.BytesIO(content), column_of=COLUMN_OF)
+    found = csv_files.read(io.BytesIO(content), column_of=COLUMN_OF, for_matching=True)
     return found.header, [(line.number, line.cells) for line in found.lines]
 
 

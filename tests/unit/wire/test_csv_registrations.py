@@ -52,10 +52,10 @@ def test_page_lists_the_columns_of_the_program(noun):
 def test_sample_file_holds_every_column_and_only_good_rows(noun, rules):
     sheet = SHEETS[noun]
 
-    header, rows = csv_files.read(io.BytesIO(sheet.sample_file()), known=sheet.columns)
+    table = csv_files.read(io.BytesIO(sheet.sample_file()), column_of=sheet.column_of)
 
-    assert (header.columns, header.unknown) == (tuple(sheet.columns), ())
-    assert len([sheet.record(rules, row.cells) for row in rows]) == 2
+    assert (table.columns, table.unknown()) == (tuple(sheet.columns), ())
+    assert len([sheet.record(rules, csv_files.named(line.cells, table.columns)) for line in table.lines]) == 2
 
 
 def test_cells_become_the_values_that_a_request_would_hold():

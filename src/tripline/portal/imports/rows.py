@@ -18,10 +18,10 @@ from tripline.portal.frame.visitors import Visitor, visitor_in
 from tripline.portal.imports import drafts as import_drafts
 from tripline.portal.imports import texts as import_texts
 from tripline.portal.imports.texts import CELL
-from tripline.services.imports import draft_edits, draft_pages, drafts, registration
+from tripline.services.imports import draft_edits, draft_pages, drafts
 from tripline.services.imports.draft_edits import Edit
 from tripline.services.imports.draft_pages import RowView
-from tripline.store.transactions import ReadTx
+from tripline.store.transactions import ReadTx, WriteTx
 
 TEXT_MAX: Final = 500_000
 """Bytes of a row's texts in a form: a row of a Korean file takes 200,000."""
@@ -44,7 +44,7 @@ async def row(request: Call) -> Response[bytes]:
     "/import/{draftId}/rows/{row}",
     access=drafts.ANY_KIND,
     in_path=(_ROW,),
-    refuses=(NotNow, registration.Contended, record_forms.ChangedMeanwhile),
+    refuses=(NotNow, record_forms.ChangedMeanwhile),
 )
 async def mend(request: Call) -> Response[bytes]:
     """Change cells of a row, skip it, or include it again; refused if another window changed its cells meanwhile."""
@@ -58,10 +58,12 @@ async def mend(request: Call) -> Response[bytes]:
         if _clash(form, found, edit, cells) is not None:
             raise record_forms.ChangedMeanwhile()
 
+    def work(tx: WriteTx) -> None:
+        actor = visitor_in(tx, request).actor
+        draft_edits.edit(tx, actor=actor, draft_id=found.id, edit=edit, now_ms=context.clock(), look=look)
+
     try:
-        await draft_edits.edit(
-            context.store, actor=visitor.actor, draft_id=found.id, edit=edit, now_ms=context.clock(), look=look
-        )
+        await context.store.write(work)
     except Refusal as refusal:
         if refusal.kind in forms.NOT_OF_FORM or views.is_partial(request):
             raise

@@ -14,15 +14,14 @@ from typing import Final
 import msgspec
 
 from tripline import cooperative
-from tripline.domain.access import Actor
-from tripline.domain.import_drafts import Draft, DraftId, RowState
+from tripline.domain.import_drafts import Draft, RowState
 from tripline.domain.refusals import BadParameter, Refusal
 from tripline.language import headings
 from tripline.language.catalogue import Language
-from tripline.services.imports import draft_pages, drafts
+from tripline.services.imports import draft_rows, drafts
 from tripline.services.imports.kinds import ImportKind
-from tripline.store.fleet import import_blocks
-from tripline.store.transactions import ReadTx, Store
+from tripline.store.fleet.import_rows import Row
+from tripline.store.transactions import Store
 from tripline.wire import csv_files
 
 DOWNLOADED: Final = 50_000
@@ -30,7 +29,7 @@ DOWNLOADED: Final = 50_000
 NOT_REGISTERED: Final = (RowState.BAD, RowState.DUPLICATE)
 
 Turn = Callable[[], AbstractAsyncContextManager[None]]
-"""Waits for a turn at writing a block, and holds it."""
+"""Waits for a turn at writing some rows, and holds it."""
 Say = Callable[[Refusal], str]
 """The sentence of a refusal."""
 
@@ -51,25 +50,15 @@ class Words(msgspec.Struct, frozen=True):
 
 
 async def bad_rows(store: Store, draft: Draft, words: Words, turn: Turn) -> AsyncIterator[bytes]:
-    """The file, one block of rows per turn: every bad and duplicate row with its reasons. Call `require_few` first."""
-    names = draft_pages.Names()
+    """The file, some hundred rows per turn: every bad and duplicate row with its reasons. Call `require_few` first."""
     own = [
         at for at, heading in enumerate(draft.header) if draft.columns[at] or heading not in (words.row, words.reason)
     ]
     yield csv_files.written([[*(draft.header[at] for at in own), words.row, words.reason]])
-    for no in range(draft.blocks):
+    async for rows in draft_rows.portions(store, draft.id, NOT_REGISTERED):
         async with turn():
-            found = await store.read(lambda tx, no=no: _rows(tx, draft, no, names))  # type: ignore[misc]
-            written = await asyncio.to_thread(_written, draft, found, own, words) if found else b""
-        if written:
-            yield written
-
-
-def ready(tx: ReadTx, *, actor: Actor, draft_id: DraftId, now_ms: int) -> Draft:
-    """Return the draft if its rows have verdicts. Raises `NotFound`, `Forbidden`, `NotNow`."""
-    draft = drafts.mine(tx, actor=actor, draft_id=draft_id, now_ms=now_ms)
-    draft.require_verdicts()
-    return draft
+            written = await asyncio.to_thread(_written, draft, rows, own, words)
+        yield written
 
 
 def sample(kind: ImportKind, language: Language) -> bytes:
@@ -88,17 +77,13 @@ def require_few(draft: Draft) -> None:
         raise TooManyBadRows(rows=rows, most=DOWNLOADED)
 
 
-def _rows(tx: ReadTx, draft: Draft, no: int, names: draft_pages.Names) -> Sequence[draft_pages.RowView]:
-    blocks = import_blocks.read(tx, draft.id, first=no, count=1)
-    return [row for block in blocks for row in draft_pages.every(tx, draft, block, NOT_REGISTERED, names)]
+def _written(draft: Draft, rows: Sequence[Row], own: Sequence[int], words: Words) -> bytes:
+    kind = drafts.kind_of(draft)
+    return csv_files.written_on(_line(draft, row, kind, own, words) for row in cooperative.each(rows))
 
 
-def _written(draft: Draft, rows: Sequence[draft_pages.RowView], own: Sequence[int], words: Words) -> bytes:
-    return csv_files.written_on(_line(draft, row, own, words) for row in cooperative.each(rows))
-
-
-def _line(draft: Draft, row: draft_pages.RowView, own: Sequence[int], words: Words) -> list[str]:
+def _line(draft: Draft, row: Row, kind: ImportKind, own: Sequence[int], words: Words) -> list[str]:
     """The row's cells in its own columns, its number and reasons, and the cells beyond the header."""
     cells = [*row.cells, *[""] * (len(draft.header) - len(row.cells))]
-    reasons = " ".join(words.say(refusal) for refusal in row.refusals)
+    reasons = " ".join(words.say(refusal) for refusal in draft_rows.refusals(row, kind))
     return [*(cells[at] for at in own), str(row.number), reasons, *cells[len(draft.header) :]]

@@ -9,10 +9,11 @@ Not here: registering a file in one request (`registration.py`).
 """
 
 import asyncio
+import collections
 import contextlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -25,29 +26,21 @@ from tripline.domain.ids import TimeIds
 from tripline.domain.import_drafts import Draft, DraftEvent, Note, RowState, State
 from tripline.domain.refusals import Forbidden, Refusal
 from tripline.domain.shares import Rota
-from tripline.later import Later
 from tripline.observe import logger
 from tripline.ports.clocks import Clock
 from tripline.ports.outages import Outage
 from tripline.ports.signals import Signals
 from tripline.services.fleet import companies, history
-from tripline.services.imports import draft_blocks, draft_rows, drafts
-from tripline.services.imports.draft_blocks import Verdicts
+from tripline.services.imports import draft_rows, drafts
 from tripline.services.imports.draft_rows import Examined, Taken
 from tripline.services.imports.kinds import ImportKind
 from tripline.services.nodes import Node
 from tripline.services.poll_loop import PollLoop
 from tripline.store import bulk
 from tripline.store.accounts import accounts
-from tripline.store.fleet import import_blocks
-from tripline.store.fleet import import_drafts as rows
-from tripline.store.fleet.import_blocks import Block
+from tripline.store.fleet import import_drafts, import_rows
+from tripline.store.fleet.import_rows import Row
 from tripline.store.transactions import ReadTx, Store, WriteTx
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = Later("numpy")
 
 LOOK_S: Final = 5.0
 HELD_MS: Final = 20_000
@@ -56,10 +49,6 @@ REGISTERING_MS: Final = 300_000
 """The lease during the transaction that registers the rows, which cannot renew it."""
 SHORT_ROWS: Final = 2_500
 """Most rows of a short draft, which is checked in a few tenths of a second."""
-GONE_AT_ONCE: Final = 50
-"""Blocks of expired drafts that one transaction deletes: about half a MiB."""
-AT_ONCE: Final = 4
-"""Blocks processed between two renewals of the lease."""
 _EVERYTHING: Final = Scope.everything("import drafts")
 
 log = logger("imports")
@@ -73,50 +62,45 @@ class _Taken(Exception):  # noqa: N818  rolls the transaction back; never leaves
     """A name was registered after the check."""
 
 
-class _Lane:
-    """Drafts of one range of rows; the worker takes one of them at a time."""
+class _Lane(NamedTuple):
+    """Short or long drafts; the worker takes one of them at a time."""
 
-    def __init__(self, loop: PollLoop, *, least_rows: int = 0, most_rows: int | None = None) -> None:
-        self.loop = loop
-        self.waiting = partial(rows.waiting, least_rows=least_rows, most_rows=most_rows)
-        self.rota = Rota()
+    loop: PollLoop
+    rota: Rota
+    are_short: bool
 
 
 class Check:
-    """The check of a draft; pass every block in order."""
+    """The check of a draft; pass all rows in order."""
 
     def __init__(self, draft: Draft, service_type: str) -> None:
         self._draft = draft
         self._service_type = service_type
         self._kind: ImportKind = drafts.kind_of(draft)
-        self._seen: list[set[int]] = [set() for _ in self._kind.keys]
+        self._seen: list[set[int | None]] = [set() for _ in self._kind.keys]
 
-    def examined(self, block: Block) -> list[Examined | None]:
+    def examined(self, rows: Sequence[Row]) -> list[Examined | None]:
         """Examine each row by itself, None for skipped rows; takes a while."""
-        before = draft_blocks.verdicts_of(block)
-        found: list[Examined | None] = []
-        for at, cells in enumerate(cooperative.each(draft_blocks.rows_of(block).cells)):
-            is_skipped = before is not None and before.states[at] == RowState.SKIPPED
-            found.append(None if is_skipped else draft_rows.examined(cells, self._draft.columns, self._kind))
-        return found
+        return [
+            None if row.state is RowState.SKIPPED else draft_rows.examined(row.cells, self._draft.columns, self._kind)
+            for row in cooperative.each(rows)
+        ]
 
     def taken(self, tx: ReadTx, rows: Sequence[Examined | None]) -> Taken:
         """Registered names among those in the rows."""
-        return draft_rows.taken(tx, self._service_type, self._kind, [row for row in rows if row is not None])
+        good = [row.registration for row in rows if row is not None and row.registration is not None]
+        return draft_rows.taken(tx, self._service_type, self._kind, good)
 
-    def judged(self, block: Block, rows: Sequence[Examined | None], taken: Taken) -> Block:
-        verdicts = Verdicts([int(RowState.SKIPPED)] * len(rows), {})
-        none = [0] * len(self._kind.keys)
-        hashes = [none if row is None else draft_rows.hashed(row, self._kind) for row in cooperative.each(rows)]
-        for at, (row, names) in enumerate(cooperative.each(zip(rows, hashes, strict=True))):
-            if row is None:
-                continue
-            repeated = [name in seen for name, seen in zip(names, self._seen, strict=True)]
-            draft_rows.judge(verdicts, at, row, self._kind, taken, repeated)
-            for name, seen in zip(names, self._seen, strict=True):
-                if name:
-                    seen.add(name)
-        return draft_blocks.judged(block, verdicts, np.array(hashes, np.uint64).T)
+    def judged(self, rows: Sequence[Row], examined: Sequence[Examined | None], taken: Taken) -> list[Row]:
+        """The rows with their verdicts."""
+        judged = []
+        for row, each in cooperative.each(zip(rows, examined, strict=True)):
+            names = () if each is None else each.names
+            repeated = [name is not None and name in seen for name, seen in zip(names, self._seen, strict=False)]
+            judged.append(draft_rows.judged(row, each, self._kind, taken, repeated))
+            for name, seen in zip(names, self._seen, strict=False):
+                seen.add(name)
+        return judged
 
 
 class DraftWorker:
@@ -127,8 +111,10 @@ class DraftWorker:
         self._ids = ids
         self._clock = clock
         self._node = node
-        short, long = (PollLoop(signals, observe.SIGNAL_IMPORT_DUE, look_s=LOOK_S) for _ in range(2))
-        self._lanes = (_Lane(short, most_rows=SHORT_ROWS), _Lane(long, least_rows=SHORT_ROWS + 1))
+        self._lanes = [
+            _Lane(PollLoop(signals, observe.SIGNAL_IMPORT_DUE, look_s=LOOK_S), Rota(), are_short)
+            for are_short in (True, False)
+        ]
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -145,9 +131,7 @@ class DraftWorker:
 
     async def _work(self, lane: _Lane) -> int:
         """Like `work`, for the drafts of one lane."""
-        holder = self._node.id
-        now_ms = self._clock()
-        gone, draft = await self._store.write(lambda tx: self._next(tx, lane, holder, now_ms))
+        gone, draft = await self._store.write(lambda tx: self._next(tx, lane, self._clock()))
         if draft is None:
             return gone
         work: Callable[[Draft], Awaitable[None]] = self._check if draft.state is State.CHECKING else self._commit
@@ -166,51 +150,46 @@ class DraftWorker:
             await self._end(draft, DraftEvent.FAIL, Note.FAILED)
         return 1
 
-    @staticmethod
-    def _next(tx: WriteTx, lane: _Lane, holder: str, now_ms: int) -> tuple[int, Draft | None]:
-        """Delete blocks of expired drafts and claim the next draft; return the number of deleted blocks and the
-        draft."""
-        gone = rows.purge(tx, now_ms=now_ms, limit=GONE_AT_ONCE)
-        there = lane.waiting(tx, holder=holder, now_ms=now_ms)
+    def _next(self, tx: WriteTx, lane: _Lane, now_ms: int) -> tuple[int, Draft | None]:
+        """Delete rows of expired drafts and claim the next draft; return the number of deleted rows and the draft."""
+        gone = import_drafts.purge(tx, now_ms=now_ms, limit=draft_rows.ROWS)
+        waiting = import_drafts.waiting(tx, holder=self._node.id, now_ms=now_ms)
+        there = [each for each in waiting if (each[0].rows <= SHORT_ROWS) is lane.are_short]
         if not there:
             return gone, None
-        following = lane.rota.next(there, lambda each: (each.operator, each.rows))
-        return gone, rows.claim(tx, following.id, holder=holder, until_ms=now_ms + HELD_MS)
+        draft, _ = lane.rota.next(there, lambda each: (each[1], each[0].rows))
+        claimed = replace(draft, holder=self._node.id, held_until_ms=now_ms + HELD_MS)
+        import_drafts.change(tx, claimed)
+        return gone, claimed
 
     async def _check(self, draft: Draft) -> None:
         """Give every row its verdict."""
         company = await self._store.read(lambda tx: self._owner(tx, draft)[1])
         check = Check(draft, company.service_type)
-        counted = replace(draft, good=0, bad=0, duplicate=0, skipped=0)
-        for first in range(0, draft.blocks, AT_ONCE):
-            judged = await self._judged(draft, check, first)
-            counted = draft_blocks.counted(counted, [], judged)
-            done = sum(getattr(counted, name) for name in draft_blocks.COUNTED.values())
+        counts: collections.Counter[RowState] = collections.Counter()
+        async for rows in draft_rows.portions(self._store, draft.id):
+            judged = await self._judged(check, rows)
+            counts.update(row.state for row in judged)
+            done = counts.total()
             await self._store.write(lambda tx, judged=judged, done=done: self._go_on(tx, draft, judged, done))  # type: ignore[misc]
-        await self._store.write(lambda tx: self._checked(tx, draft, counted))
+        await self._store.write(lambda tx: self._checked(tx, draft, counts))
 
-    async def _judged(self, draft: Draft, check: Check, first: int) -> list[Block]:
-        blocks = await self._store.read(lambda tx: import_blocks.read(tx, draft.id, first=first, count=AT_ONCE))
-        examined = [await asyncio.to_thread(check.examined, block) for block in blocks]
+    async def _judged(self, check: Check, rows: Sequence[Row]) -> list[Row]:
+        examined = await asyncio.to_thread(check.examined, rows)
+        taken = await self._store.read(lambda tx: check.taken(tx, examined))
+        return await asyncio.to_thread(check.judged, rows, examined, taken)
 
-        def look(tx: ReadTx) -> list[Taken]:
-            return [check.taken(tx, each) for each in examined]
-
-        taken = await self._store.read(look)
-        return await asyncio.to_thread(_judged, check, blocks, examined, taken)
-
-    def _checked(self, tx: WriteTx, draft: Draft, counted: Draft) -> None:
-        mine = self._still(tx, draft)
-        counts = {name: getattr(counted, name) for name in draft_blocks.COUNTED.values()}
-        rows.change(tx, replace(drafts.ended(mine, DraftEvent.FINISH_CHECK), **counts))
+    def _checked(self, tx: WriteTx, draft: Draft, counts: Mapping[RowState, int]) -> None:
+        checked = drafts.ended(self._still(tx, draft), DraftEvent.FINISH_CHECK)
+        import_drafts.change(tx, replace(checked, good=0, bad=0, duplicate=0, skipped=0).counting(counts))
 
     async def _commit(self, draft: Draft) -> None:
         """Register every good row, in one transaction."""
         actor, company = await self._store.read(lambda tx: self._owner(tx, draft))
         kind = drafts.kind_of(draft)
         registrations: list[Any] = []
-        for first in range(0, draft.blocks, AT_ONCE):
-            registrations += await self._registrations(draft, kind, first)
+        async for rows in draft_rows.portions(self._store, draft.id, [RowState.GOOD]):
+            registrations += await asyncio.to_thread(_registrations, draft, kind, rows)
             done = len(registrations)
             await self._store.write(lambda tx, done=done: self._go_on(tx, draft, [], done))  # type: ignore[misc]
         parts = kind.prepared(registrations, actor=actor, company=company, ids=self._ids, now_ms=self._clock())
@@ -222,11 +201,6 @@ class DraftWorker:
         except _Taken:
             await self._end(draft, DraftEvent.CHECK, Note.TAKEN)
 
-    async def _registrations(self, draft: Draft, kind: ImportKind, first: int) -> list[Any]:
-        """Registrations of the good rows in some blocks."""
-        blocks = await self._store.read(lambda tx: import_blocks.read(tx, draft.id, first=first, count=AT_ONCE))
-        return await asyncio.to_thread(_registrations, draft, kind, blocks)
-
     def _register(self, tx: WriteTx, draft: Draft, insert: Callable[[WriteTx], bool], count: int) -> None:
         """Register all rows. Raises `_Taken`, `_Gone` and `Refusal`, which roll everything back."""
         mine = self._still(tx, draft)
@@ -236,7 +210,7 @@ class DraftWorker:
         event, now_ms = drafts.kind_of(draft).event, self._clock()
         history.note_import(tx, actor, event, company=company, count=count, no=None, ids=self._ids, now_ms=now_ms)
         # Last, so that a concurrent cancellation does not wait: it conflicts with this update and is retried.
-        rows.change(tx, replace(drafts.ended(mine, DraftEvent.REGISTER), created=count))
+        import_drafts.change(tx, replace(drafts.ended(mine, DraftEvent.REGISTER), created=count))
 
     def _owner(self, tx: ReadTx, draft: Draft) -> tuple[Actor, Company]:
         """The account and company that register the rows. Raises `Refusal` if the account lost the permission."""
@@ -246,15 +220,15 @@ class DraftWorker:
         access.scope_of(actor, drafts.kind_of(draft).action)
         return actor, companies.own(tx, actor=actor)
 
-    def _go_on(self, tx: WriteTx, draft: Draft, judged: Sequence[Block], done: int, *, held_ms: int = HELD_MS) -> None:
+    def _go_on(self, tx: WriteTx, draft: Draft, judged: Sequence[Row], done: int, *, held_ms: int = HELD_MS) -> None:
         """Store verdicts and progress, and renew the lease. Raises `_Gone`."""
         mine = self._still(tx, draft)
-        import_blocks.judge(tx, draft.id, judged)
-        rows.change(tx, replace(mine, done=done, held_until_ms=self._clock() + held_ms))
+        import_rows.write(tx, draft.id, judged)
+        import_drafts.change(tx, replace(mine, done=done, held_until_ms=self._clock() + held_ms))
 
     def _still(self, tx: WriteTx, draft: Draft) -> Draft:
         """Reload the draft, if this process still has it. Raises `_Gone`."""
-        found = rows.find(tx, _EVERYTHING, draft.id, now_ms=self._clock())
+        found = import_drafts.find(tx, _EVERYTHING, draft.id, now_ms=self._clock())
         if found is None or (found[0].state, found[0].holder) != (draft.state, draft.holder):
             raise _Gone
         return found[0]
@@ -263,27 +237,11 @@ class DraftWorker:
         """End work that registered nothing."""
 
         def work(tx: WriteTx) -> None:
-            rows.change(tx, replace(drafts.ended(self._still(tx, draft), event), note=note))
+            import_drafts.change(tx, replace(drafts.ended(self._still(tx, draft), event), note=note))
 
         with contextlib.suppress(_Gone):
             await self._store.write(work)
 
 
-def _judged(
-    check: Check, blocks: Sequence[Block], examined: Sequence[Sequence[Examined | None]], taken: Sequence[Taken]
-) -> list[Block]:
-    return [check.judged(*each) for each in zip(blocks, examined, taken, strict=True)]
-
-
-def _registrations(draft: Draft, kind: ImportKind, blocks: Sequence[Block]) -> list[Any]:
-    found = []
-    for block in blocks:
-        verdicts, cells = draft_blocks.verdicts_of(block), draft_blocks.rows_of(block).cells
-        assert verdicts is not None, "only a draft that is checked is committed"
-        for at, state in enumerate(cooperative.each(verdicts.states)):
-            if state == RowState.GOOD:
-                named = {
-                    column: cell for column, cell in zip(draft.columns, cells[at], strict=False) if column and cell
-                }
-                found.append(kind.sheet.record(kind.registration, named))
-    return found
+def _registrations(draft: Draft, kind: ImportKind, rows: Sequence[Row]) -> list[Any]:
+    return [draft_rows.registered(row.cells, draft.columns, kind) for row in cooperative.each(rows)]

@@ -1,7 +1,7 @@
 """Drafts of imports: receiving a file, and the operations of their owners.
 
-Rows are read on a thread and stored a few blocks at a time, so only a few blocks are in memory, however large the file
-is. If the process dies meanwhile, the draft is unusable and deleted after an hour.
+Rows are read on a thread and stored some hundred at a time, so only these are in memory, however large the file is. If
+the process dies meanwhile, the draft is unusable and deleted after an hour.
 
 The code that opened the transaction sends `notifications.import_due()` after committing a draft that needs work.
 
@@ -12,7 +12,6 @@ Not here: uploads (`http/uploads.py`), the format of a file (`wire/csv_files.py`
 import asyncio
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import islice
 from typing import IO, Final
 
 from msgspec.structs import replace
@@ -23,6 +22,7 @@ from tripline.domain.access import Action, Actor, Scope
 from tripline.domain.ids import TimeIds
 from tripline.domain.import_drafts import (
     ARRIVING_MS,
+    CELL_MAX,
     KEPT_MS,
     NAME_MAX,
     OF_ACCOUNT,
@@ -40,12 +40,12 @@ from tripline.domain.import_drafts import (
 from tripline.domain.refusals import NotFound, Refusal
 from tripline.language import headings
 from tripline.ports.clocks import Clock
-from tripline.services.imports import draft_blocks
+from tripline.services.imports import draft_rows
 from tripline.services.imports.kinds import KINDS, ImportKind
 from tripline.services.imports.registration import TooManyRows
-from tripline.store.fleet import import_blocks
 from tripline.store.fleet import import_drafts as rows
-from tripline.store.fleet.import_blocks import Block
+from tripline.store.fleet import import_rows
+from tripline.store.fleet.import_rows import Row
 from tripline.store.transactions import ReadTx, Store, WriteTx
 from tripline.wire import csv_files
 
@@ -162,8 +162,8 @@ def _scope(actor: Actor) -> Scope:
     return access.scope_of(actor, ANY_KIND)
 
 
-AT_ONCE: Final = 4
-"""Blocks stored in one transaction: a few milliseconds of the writer's time."""
+TEXT: Final = 262_144
+"""Characters in one transaction: fewer rows if they are long."""
 
 
 async def receive(
@@ -187,7 +187,7 @@ async def receive(
     """
     access.scope_of(actor, kind.action)
     table = await asyncio.to_thread(_opened, file, kind, encoding)
-    new = _new(actor, kind, name, table.header, DraftId(ids.next(now_ms=clock())), clock())
+    new = _new(actor, kind, name, table, DraftId(ids.next(now_ms=clock())), clock())
     await store.write(lambda tx: _admit(tx, new))
     try:
         arrived = await _keep(store, new, table.lines, most_rows)
@@ -198,10 +198,12 @@ async def receive(
 
 
 def _opened(file: IO[bytes], kind: ImportKind, encoding: csv_files.Encoding | None) -> csv_files.Table:
-    return csv_files.read_table(file, column_of=partial(headings.column_of, kind.sheet.columns), encoding=encoding)
+    return csv_files.read(
+        file, column_of=partial(headings.column_of, kind.sheet.columns), encoding=encoding, for_matching=True
+    )
 
 
-def _new(actor: Actor, kind: ImportKind, name: str, header: list[str], draft_id: DraftId, now_ms: int) -> Draft:
+def _new(actor: Actor, kind: ImportKind, name: str, table: csv_files.Table, draft_id: DraftId, now_ms: int) -> Draft:
     return Draft(
         id=draft_id,
         account_id=actor.user_id,
@@ -210,8 +212,8 @@ def _new(actor: Actor, kind: ImportKind, name: str, header: list[str], draft_id:
         name=name[:NAME_MAX],
         created_ms=now_ms,
         expires_ms=now_ms + ARRIVING_MS,
-        header=tuple(header),
-        columns=headings.matched(kind.sheet.columns, header),
+        header=tuple(table.header),
+        columns=table.columns,
     )
 
 
@@ -229,38 +231,38 @@ def _admit(tx: WriteTx, new: Draft) -> None:
 
 async def _keep(store: Store, draft: Draft, lines: Iterator[csv_files.Line], most_rows: int) -> Draft:
     """Store every row; return the draft with their number."""
-    counted = _Counted(cooperative.each(lines), most_rows)
-    packed = draft_blocks.packed_rows(counted, len(draft.header), first=0)
-    blocks = 0
-    while some := await asyncio.to_thread(_some, packed):
-        await store.write(lambda tx, some=some: import_blocks.insert_new(tx, draft.id, some))  # type: ignore[misc]
-        blocks += len(some)
-    if not counted.rows:
+    rows = _rows(lines, len(draft.header), most_rows)
+    count = 0
+    while some := await asyncio.to_thread(_some, rows):
+        await store.write(lambda tx, some=some: import_rows.write(tx, draft.id, some))  # type: ignore[misc]
+        count += len(some)
+    if not count:
         raise csv_files.BadFile("no_rows")
-    return replace(draft, rows=counted.rows, blocks=blocks)
+    return replace(draft, rows=count)
 
 
-def _some(packed: Iterator[Block]) -> list[Block]:
-    return list(islice(packed, AT_ONCE))
+def _rows(lines: Iterator[csv_files.Line], columns: int, most_rows: int) -> Iterator[Row]:
+    """The rows of the file, without empty cells beyond the header. Raises `BadFile`, `TooManyRows`."""
+    for count, line in enumerate(cooperative.each(lines), start=1):
+        if count > most_rows:
+            raise TooManyRows(most=most_rows)
+        cells = line.cells
+        while len(cells) > columns and not cells[-1].strip():
+            cells.pop()
+        if any(len(cell) > CELL_MAX for cell in cells):
+            raise csv_files.BadFile("cell_long", row=line.number, most=CELL_MAX)
+        yield Row(line.number, cells)
 
 
-class _Counted:
-    """Counts the lines. Raises `TooManyRows` above the limit."""
-
-    def __init__(self, lines: Iterator[csv_files.Line], most: int) -> None:
-        self._lines = lines
-        self._most = most
-        self.rows = 0
-
-    def __iter__(self) -> "_Counted":
-        return self
-
-    def __next__(self) -> csv_files.Line:
-        line = next(self._lines)
-        self.rows += 1
-        if self.rows > self._most:
-            raise TooManyRows(most=self._most)
-        return line
+def _some(rows: Iterator[Row]) -> list[Row]:
+    """The next rows, to be stored in one transaction."""
+    some, size = [], 0
+    for row in rows:
+        some.append(row)
+        size += sum(map(len, row.cells))
+        if len(some) == draft_rows.ROWS or size >= TEXT:
+            break
+    return some
 
 
 def _arrived(tx: WriteTx, actor: Actor, draft: Draft, now_ms: int) -> Draft:

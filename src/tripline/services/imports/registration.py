@@ -22,6 +22,7 @@ from tripline.domain.companies import Company
 from tripline.domain.ids import RowNo, TimeIds
 from tripline.domain.refusals import BadParameter, Kind, Refusal
 from tripline.services.fleet import companies, history
+from tripline.services.imports import draft_rows
 from tripline.services.imports.kinds import ImportKind, Key
 from tripline.store import bulk
 from tripline.store.transactions import ReadTx, Store, WriteTx
@@ -137,35 +138,35 @@ async def run(
 
 def _checked(file: IO[bytes], kind: ImportKind, order: Order, report: Report, progress: Progress) -> list[_Good]:
     """Rows that are valid by themselves and repeat no name of an earlier row."""
-    header, rows = csv_files.read(file, known=kind.sheet.columns, encoding=order.encoding)
-    missing = [name for name in kind.sheet.required if name not in header.columns]
+    table = csv_files.read(file, column_of=kind.sheet.column_of, encoding=order.encoding)
+    missing = [name for name in kind.sheet.required if name not in table.columns]
     if missing:
-        raise csv_files.BadFile("columns_missing", row=header.row, columns=", ".join(missing))
-    report.unknown_columns, report.encoding = header.unknown, header.encoding
+        raise csv_files.BadFile("columns_missing", row=table.row, columns=", ".join(missing))
+    report.unknown_columns, report.encoding = table.unknown(), table.encoding
     first_with: dict[Key, dict[str, int]] = {key: {} for key in kind.keys}
     good = []
-    for row in cooperative.each(rows):
+    for line in cooperative.each(table.lines):
         report.rows += 1
         if report.rows > order.most_rows:
             raise TooManyRows(most=order.most_rows)
         if report.rows % _AT_A_STRETCH == 0:
             progress("checked", report.rows)
         try:
-            registration = _registration(row, kind)
-            _first_of_its_name(row.number, registration, first_with)
+            registration = _registration(line.cells, table.columns, kind)
+            _first_of_its_name(line.number, registration, first_with)
         except BadParameter as refusal:
-            report.complain(BadRow(row.number, refusal))
+            report.complain(BadRow(line.number, refusal))
         else:
-            good.append(_Good(row.number, registration))
+            good.append(_Good(line.number, registration))
     progress("checked", report.rows)
     return good
 
 
-def _registration(row: csv_files.Row, kind: ImportKind) -> Any:
-    """Return the registration of the row. Raises `BadParameter` like a single registration."""
-    if row.surplus:
+def _registration(cells: Sequence[str], columns: Sequence[str | None], kind: ImportKind) -> Any:
+    """The registration in a row. Raises `BadParameter` like a single registration."""
+    if csv_files.has_surplus(cells, columns):
         raise BadParameter("cells")
-    return kind.sheet.record(kind.registration, row.cells)
+    return draft_rows.registered(cells, columns, kind)
 
 
 def _first_of_its_name(number: int, registration: Any, first_with: dict[Key, dict[str, int]]) -> None:
@@ -196,13 +197,9 @@ async def _free(
 
 def _clashes(tx: ReadTx, company: Company, kind: ImportKind, rows: Sequence[_Good]) -> list[Refusal | None]:
     """The refusal of each row, or None."""
-    taken = {
-        key: key.taken(tx, company.service_type, [key.name(row.registration) for row in rows]) for key in kind.keys
-    }
-    return [
-        next((key.refusal(key.of(each)) for key in kind.keys if key.name(each) in taken[key]), None)
-        for each in (row.registration for row in rows)
-    ]
+    registrations = [row.registration for row in rows]
+    taken = draft_rows.taken(tx, company.service_type, kind, registrations)
+    return [draft_rows.clash(each, kind, taken) for each in registrations]
 
 
 class _Keeping(msgspec.Struct):

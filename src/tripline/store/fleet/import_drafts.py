@@ -1,12 +1,12 @@
-"""Rows of import drafts.
+"""Import drafts.
 
 A draft is inside its owner's scope; background work has the scope of everything.
 
-Not here: the rows of drafts (`import_blocks.py`).
+Not here: the rows of drafts (`import_rows.py`).
 """
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 from sqlalchemy import ColumnElement, and_, delete, exists, false, func, insert, or_, select, true, update
@@ -15,11 +15,11 @@ from tripline.domain.access import Reach, Scope
 from tripline.domain.ids import CompanyId
 from tripline.domain.import_drafts import WORKED_ON, Draft, DraftId, Note, State
 from tripline.store.database import nodes
-from tripline.store.tables import company, import_block, import_draft, node
+from tripline.store.tables import company, import_draft, import_row, node
 from tripline.store.transactions import ReadTx, WriteTx
 
 _DRAFT: Final = import_draft.c
-_BLOCK: Final = import_block.c
+_ROW: Final = import_row.c
 _FIXED: Final = frozenset({"id", "account_id", "company_id", "kind", "name", "created_ms", "header"})
 _JSON: Final = ("header", "columns")
 
@@ -31,14 +31,6 @@ class Numbers(msgspec.Struct, frozen=True):
     of_company: int
     of_operator: int
     """Of the company's operator with its partners."""
-
-
-class Waiting(NamedTuple):
-    """A draft that waits for work."""
-
-    id: DraftId
-    operator: CompanyId
-    rows: int
 
 
 def insert_new(tx: WriteTx, new: Draft) -> None:
@@ -58,12 +50,6 @@ def state_of(tx: ReadTx, draft_id: DraftId) -> State | None:
     """The state of a draft of any owner; None if it does not exist."""
     row = tx.one(select(_DRAFT.state).where(_DRAFT.id == draft_id))
     return None if row is None else State(row.state)
-
-
-def version_of(tx: ReadTx, draft_id: DraftId) -> int:
-    """The version of a draft; -1 when there is none with this id."""
-    row = tx.one(select(_DRAFT.version).where(_DRAFT.id == draft_id))
-    return -1 if row is None else int(row.version)
 
 
 def listed(tx: ReadTx, scope: Scope, *, now_ms: int) -> list[Draft]:
@@ -94,10 +80,8 @@ def change(tx: WriteTx, changed: Draft) -> None:
     tx.run(update(import_draft).where(_DRAFT.id == changed.id).values(**values))
 
 
-def waiting(
-    tx: ReadTx, *, holder: str, now_ms: int, least_rows: int = 0, most_rows: int | None = None
-) -> list[Waiting]:
-    """Drafts of this size that wait for work, or whose worker fell silent: the smallest of each operator.
+def waiting(tx: ReadTx, *, holder: str, now_ms: int) -> list[tuple[Draft, CompanyId]]:
+    """Drafts that wait for work, or whose worker fell silent, the oldest first; each with its operator.
 
     On a shared database the live processes are known; on an embedded one, any other holder is gone because this process
     was restarted.
@@ -107,46 +91,29 @@ def waiting(
         if tx.shared
         else _DRAFT.holder != holder
     )
-    smallest_first = func.row_number().over(
-        partition_by=company.c.master_id, order_by=(_DRAFT.rows, _DRAFT.created_ms, _DRAFT.id)
-    )
-    each = (
-        select(_DRAFT.id, company.c.master_id, _DRAFT.rows, _DRAFT.created_ms, smallest_first.label("place"))
+    rows = tx.all(
+        select(import_draft, company.c.master_id)
         .join(company, company.c.id == _DRAFT.company_id)
         .where(
             _DRAFT.state.in_([state.value for state in WORKED_ON]),
             or_(_DRAFT.held_until_ms <= now_ms, is_gone),
             _DRAFT.expires_ms > now_ms,
-            _DRAFT.rows >= least_rows,
-            true() if most_rows is None else _DRAFT.rows <= most_rows,
         )
-        .subquery("smallest")
+        .order_by(_DRAFT.created_ms, _DRAFT.id)
     )
-    rows = tx.all(
-        select(each.c.id, each.c.master_id, each.c.rows).where(each.c.place == 1).order_by(each.c.created_ms, each.c.id)
-    )
-    return [Waiting(row.id, row.master_id, row.rows) for row in rows]
-
-
-def claim(tx: WriteTx, draft_id: DraftId, *, holder: str, until_ms: int) -> Draft:
-    """Claim a waiting draft for this holder."""
-    row = tx.one(select(import_draft).where(_DRAFT.id == draft_id))
-    assert row is not None
-    claimed = msgspec.structs.replace(_draft(row), holder=holder, held_until_ms=until_ms)
-    change(tx, claimed)
-    return claimed
+    return [(_draft(row), row.master_id) for row in rows]
 
 
 def purge(tx: WriteTx, *, now_ms: int, limit: int) -> int:
-    """Forget expired drafts, with so many of their blocks at most; how many rows there were."""
+    """Forget expired drafts, with so many of their rows at most; return the number of deleted drafts and rows."""
     expired = select(_DRAFT.id).where(_DRAFT.expires_ms <= now_ms)
-    chosen = select(_BLOCK.draft_id, _BLOCK.no).where(_BLOCK.draft_id.in_(expired)).limit(limit)
-    blocks = tx.all(chosen.with_for_update(skip_locked=True))
-    for draft_id in {row.draft_id for row in blocks}:
-        numbers = [row.no for row in blocks if row.draft_id == draft_id]
-        tx.run(delete(import_block).where(_BLOCK.draft_id == draft_id, _BLOCK.no.in_(numbers)))
-    empty = expired.where(~exists().where(_BLOCK.draft_id == _DRAFT.id)).with_for_update(skip_locked=True)
-    return len(blocks) + tx.run(delete(import_draft).where(_DRAFT.id.in_(empty)))
+    chosen = select(_ROW.draft_id, _ROW.number).where(_ROW.draft_id.in_(expired)).limit(limit)
+    rows = tx.all(chosen.with_for_update(skip_locked=True))
+    for draft_id in {row.draft_id for row in rows}:
+        numbers = [row.number for row in rows if row.draft_id == draft_id]
+        tx.run(delete(import_row).where(_ROW.draft_id == draft_id, _ROW.number.in_(numbers)))
+    empty = expired.where(~exists().where(_ROW.draft_id == _DRAFT.id)).with_for_update(skip_locked=True)
+    return len(rows) + tx.run(delete(import_draft).where(_DRAFT.id.in_(empty)))
 
 
 def _inside(scope: Scope) -> ColumnElement[bool]:

@@ -32,7 +32,7 @@ from tripline.store.tables.fleet import (
     vehicle_company,
     vehicle_user,
 )
-from tripline.store.tables.imports import import_block, import_draft
+from tripline.store.tables.imports import import_draft, import_row
 from tripline.store.tables.nodes import bus_position, device_send, node, push_claim
 from tripline.store.tables.outbox import mail_outbox, push_outbox, push_receiver, push_resend, push_secret
 from tripline.store.tables.reach import reach

@@ -1,8 +1,8 @@
-"""Tables of imports under way: drafts, and their rows in blocks."""
+"""Tables of imports under way: drafts, and their rows."""
 
-from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, LargeBinary, String, Table, Text
+from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, SmallInteger, String, Table, Text
 
-from tripline.store.tables.base import Uuid, metadata
+from tripline.store.tables.base import Uuid, metadata, partial_index
 
 import_draft = Table(
     "import_draft",
@@ -19,7 +19,6 @@ import_draft = Table(
     Column("header", Text, nullable=False, comment="JSON: the file's columns"),
     Column("columns", Text, nullable=False, comment="JSON: the field that each of them is matched with, or null"),
     Column("rows", Integer, nullable=False),
-    Column("blocks", Integer, nullable=False),
     Column("good", Integer, nullable=False),
     Column("bad", Integer, nullable=False),
     Column("duplicate", Integer, nullable=False),
@@ -37,18 +36,25 @@ Index("ix_import_draft_expires", import_draft.c.expires_ms)
 Index("ix_import_draft_state", import_draft.c.state, import_draft.c.held_until_ms)
 
 
-import_block = Table(
-    "import_block",
+import_row = Table(
+    "import_row",
     metadata,
     Column("draft_id", Uuid, ForeignKey("import_draft.id"), primary_key=True),
-    Column("no", Integer, primary_key=True, autoincrement=False),
-    Column("first_row", Integer, nullable=False, comment="number of its first row, as a spreadsheet shows it"),
-    Column("good", Integer, nullable=False),
-    Column("bad", Integer, nullable=False),
-    Column("duplicate", Integer, nullable=False),
-    Column("skipped", Integer, nullable=False),
-    Column("cells", LargeBinary, nullable=False, comment="compressed: what stands in the file"),
-    Column("verdicts", LargeBinary, comment="compressed: what is wrong with which row"),
-    Column("names", LargeBinary, comment="8 bytes for each name of each row, by which equal ones are found"),
-    comment="rows of drafts, a few hundred in one",
+    Column("number", Integer, primary_key=True, autoincrement=False, comment="as a spreadsheet shows it"),
+    Column("cells", Text, nullable=False, comment="JSON: the texts of the row in the file, as mended since"),
+    Column("state", SmallInteger, nullable=False, comment="the verdict"),
+    Column("troubles", Text, comment="JSON: the refusals of a bad or duplicate row"),
+    Column("name", BigInteger, comment="hash of its number, by which equal ones are found"),
+    Column("second_name", BigInteger, comment="the same of a sensor's access token"),
+    comment="rows of drafts",
+)
+partial_index(
+    "ix_import_row_name", import_row.c.draft_id, import_row.c.name, import_row.c.number, where="name IS NOT NULL"
+)
+partial_index(
+    "ix_import_row_second_name",
+    import_row.c.draft_id,
+    import_row.c.second_name,
+    import_row.c.number,
+    where="second_name IS NOT NULL",
 )

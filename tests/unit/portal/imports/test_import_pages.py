@@ -618,7 +618,7 @@ def test_draft_whose_rows_another_window_mended_is_neither_registered_nor_thrown
 
 def test_pages_that_would_take_too_much_say_so(tmp_path, monkeypatch):
     monkeypatch.setattr(draft_files, "DOWNLOADED", 0)
-    monkeypatch.setattr(draft_pages, "SEARCHED", 1)
+    monkeypatch.setattr(draft_pages, "SEARCHED", 0)
 
     async def scenario(app):
         me = await desk(app)
@@ -630,4 +630,4 @@ def test_pages_that_would_take_too_much_say_so(tmp_path, monkeypatch):
     assert download.status_code == 400
     assert "1 rows that cannot be registered; the maximum in one file is 0" in download.text
     assert [answer.status_code for answer in searches] == [400, 400]
-    assert "would read more than 0 MiB" in searches[0].text
+    assert "would read more than 0 rows" in searches[0].text

@@ -11,8 +11,8 @@ from tripline.domain.fields import TooLong
 from tripline.domain.import_drafts import CELL_MAX, NotNow, RowState
 from tripline.domain.refusals import BadParameter, NotFound
 from tripline.services.imports import drafts
-from tripline.services.imports.draft_blocks import ROWS
-from tripline.store.fleet import import_blocks
+from tripline.services.imports.draft_rows import ROWS
+from tripline.store.fleet import import_rows
 
 HEADER = b"vehicleNo,mileage\n"
 
@@ -83,7 +83,7 @@ def test_row_that_is_left_out_claims_no_name_until_it_is_taken_in_again(tmp_path
     assert states(again) == ["GOOD", "DUPLICATE"]
 
 
-def test_names_are_found_in_every_block(tmp_path):
+def test_names_are_found_in_every_row(tmp_path):
     async def scenario(app):
         desk = await office(app)
         draft = await desk.checked(support.vehicles(2 * ROWS + 1) + b"000000,x,1\n")
@@ -97,21 +97,21 @@ def test_names_are_found_in_every_block(tmp_path):
     assert (after.good, after.duplicate) == (2 * ROWS + 2, 0)
 
 
-def test_only_blocks_whose_verdicts_change_are_written(tmp_path, monkeypatch):
+def test_only_rows_whose_verdicts_may_change_are_written(tmp_path, monkeypatch):
     written = []
 
     async def scenario(app):
         desk = await office(app)
-        draft = await desk.checked(support.vehicles(3 * ROWS))
-        judge = import_blocks.judge
+        draft = await desk.checked(HEADER + b"A,1\nB,2\nB,3\nB,4\nC,5\n")
+        write = import_rows.write
         monkeypatch.setattr(
-            import_blocks, "judge", lambda tx, of, blocks: (written.extend(b.no for b in blocks), judge(tx, of, blocks))
+            import_rows, "write", lambda tx, of, rows: (written.extend(r.number for r in rows), write(tx, of, rows))
         )
-        await desk.edit(draft, 2 * ROWS, {1: "x"})
+        await desk.edit(draft, 3, {0: "C"})
 
     rest.run(tmp_path, scenario)
 
-    assert written == [1]
+    assert set(written) == {3, 4, 6}
 
 
 def test_names_of_sensors_are_two(tmp_path):

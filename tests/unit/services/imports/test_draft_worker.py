@@ -16,8 +16,8 @@ from tripline.domain.import_drafts import Note, NothingGood, NotNow, State
 from tripline.services import notifications
 from tripline.services.imports import draft_worker, drafts
 from tripline.services.imports import kinds as import_kinds
-from tripline.services.imports.draft_blocks import ROWS
-from tripline.services.imports.draft_worker import AT_ONCE, HELD_MS, REGISTERING_MS
+from tripline.services.imports.draft_rows import ROWS
+from tripline.services.imports.draft_worker import HELD_MS, REGISTERING_MS
 from tripline.store.fleet import import_drafts
 from tripline.store.tables import account, history, import_draft, sensor, vehicle, vehicle_company
 
@@ -169,7 +169,7 @@ def test_commit_that_is_cancelled_at_any_moment_registers_all_or_none(tmp_path, 
 
     async def scenario(app):
         desk = await office(app)
-        draft = await desk.checked(support.vehicles(AT_ONCE * ROWS + 1))
+        draft = await desk.checked(support.vehicles(ROWS + 1))
         await desk.does(draft, drafts.commit)
         store = Cancelling(app.store, at, committed=False)
         store.cancel = lambda: desk.does(draft, drafts.cancel)
@@ -183,7 +183,7 @@ def test_commit_that_is_cancelled_at_any_moment_registers_all_or_none(tmp_path, 
 
     late, state, registered = rest.run(tmp_path, scenario)
 
-    expected = (True, State.DONE, AT_ONCE * ROWS + 1) if late else (False, State.CHECKED, 0)
+    expected = (True, State.DONE, ROWS + 1) if late else (False, State.CHECKED, 0)
     assert (late, state, registered) == expected
     assert late == (at == 8)
 
@@ -193,7 +193,7 @@ def test_commit_that_is_cancelled_at_any_moment_registers_all_or_none(tmp_path, 
 def test_commit_whose_process_is_killed_at_any_moment_is_done_once(tmp_path, at, committed):
     async def scenario(app):
         desk = await office(app)
-        draft = await desk.checked(support.vehicles(AT_ONCE * ROWS + 1))
+        draft = await desk.checked(support.vehicles(ROWS + 1))
         await desk.does(draft, drafts.commit)
         with pytest.raises(Killed):
             await desk.worker(Dying(app.store, at, committed=committed)).work()
@@ -201,14 +201,14 @@ def test_commit_whose_process_is_killed_at_any_moment_is_done_once(tmp_path, at,
         await desk.work()
         return (await desk.read(draft)).state, await count(app)
 
-    assert rest.run(tmp_path, scenario) == (State.DONE, AT_ONCE * ROWS + 1)
+    assert rest.run(tmp_path, scenario) == (State.DONE, ROWS + 1)
 
 
 @pytest.mark.parametrize("at", range(9))
 def test_check_whose_process_is_killed_at_any_moment_is_made_anew(tmp_path, at):
     async def scenario(app):
         desk = await office(app)
-        draft = await desk.upload(support.vehicles(AT_ONCE * ROWS + 1) + b"000001,,1\n")
+        draft = await desk.upload(support.vehicles(ROWS + 1) + b"000001,,1\n")
         with pytest.raises(Killed):
             await desk.worker(Dying(app.store, at, committed=True)).work()
         app.now_ms += HELD_MS
@@ -216,7 +216,7 @@ def test_check_whose_process_is_killed_at_any_moment_is_made_anew(tmp_path, at):
         found = await desk.read(draft)
         return found.state, found.good, found.duplicate
 
-    assert rest.run(tmp_path, scenario) == (State.CHECKED, AT_ONCE * ROWS + 1, 1)
+    assert rest.run(tmp_path, scenario) == (State.CHECKED, ROWS + 1, 1)
 
 
 def test_draft_is_worked_on_by_one_process_until_that_falls_silent(tmp_path):

@@ -18,11 +18,11 @@ from tripline.domain.refusals import Forbidden, NotFound
 from tripline.language import catalogue
 from tripline.services.imports import draft_files, draft_pages, drafts
 from tripline.services.imports import kinds as import_kinds
-from tripline.services.imports.draft_blocks import ROWS
 from tripline.services.imports.draft_files import Words
+from tripline.services.imports.draft_rows import ROWS
 from tripline.services.imports.registration import TooManyRows
 from tripline.services.shares import Turns
-from tripline.store.tables import import_block, import_draft, vehicle
+from tripline.store.tables import import_draft, import_row
 from tripline.wire import csv_files
 
 FILE = "차량번호,제조사,주행거리(km),색상\n12가3456,Kia,10,red\n34나5678,Kia,0,\n12가3456,Kia,-1,x\n12가3456,Kia,5,\n"
@@ -209,10 +209,10 @@ def test_discarded_draft_counts_until_its_rows_are_deleted(tmp_path):
             await desk.does(await desk.upload(support.vehicles(1)), drafts.throw_away)
         with pytest.raises(TooManyDrafts):
             await desk.upload(support.vehicles(1))
-        full = await count(app, import_block)
+        full = await count(app, import_row)
         await desk.work()
         await desk.upload(support.vehicles(1))
-        return full, await count(app, import_block)
+        return full, await count(app, import_row)
 
     assert rest.run(tmp_path, scenario) == (import_drafts.OF_ACCOUNT, 1)
 
@@ -226,7 +226,7 @@ def test_file_that_is_refused_in_its_middle_counts_until_its_rows_are_deleted(tm
         with pytest.raises(TooManyDrafts):
             await desk.upload(support.vehicles(1))
         await desk.work()
-        return await count(app, import_block), (await desk.upload(support.vehicles(1))).rows
+        return await count(app, import_row), (await desk.upload(support.vehicles(1))).rows
 
     assert rest.run(tmp_path, scenario) == (0, 1)
 
@@ -291,14 +291,14 @@ def test_draft_is_gone_after_a_day_and_swept_with_its_rows(tmp_path):
         app.now_ms += KEPT_MS - 1
         await desk.read(draft)
         await desk.work()
-        kept = await count(app, import_block)
+        kept = await count(app, import_row)
         app.now_ms += 1
         with pytest.raises(NotFound):
             await desk.read(draft)
         await desk.work()
-        return kept, await count(app, import_block), await count(app, import_draft)
+        return kept, await count(app, import_row), await count(app, import_draft)
 
-    assert rest.run(tmp_path, scenario) == (1, 0, 0)
+    assert rest.run(tmp_path, scenario) == (3, 0, 0)
 
 
 def test_draft_whose_file_never_came_to_its_end_is_gone_after_an_hour(tmp_path, monkeypatch):
@@ -454,20 +454,6 @@ def test_file_of_bad_rows_has_reasons_runs_nothing_and_comes_back_as_it_was(tmp_
     assert second == ["vehicleNo,mileage,vendor,row,reason", "'=1+1,0,'-x,2,zero"]
 
 
-def test_draft_takes_little_room(tmp_path):
-    async def scenario(app):
-        desk = await office(app)
-        await desk.checked(support.vehicles(5_000))
-        sizes = func.sum(func.length(import_block.c.cells) + func.length(import_block.c.verdicts))
-        found = await app.store.read(lambda tx: tx.one(select(func.count(), sizes).select_from(import_block)))
-        return tuple(found), await count(app, vehicle)
-
-    (blocks, size), registered = rest.run(tmp_path, scenario)
-
-    assert (blocks, registered) == (5_000 / ROWS, 0)
-    assert size < len(support.vehicles(5_000))
-
-
 @pytest.mark.parametrize(("most", "is_refused"), [(2, True), (3, False), (4, False)])
 def test_rows_of_a_file_of_bad_rows_are_bounded(tmp_path, monkeypatch, most, is_refused):
     monkeypatch.setattr(draft_files, "DOWNLOADED", most)
@@ -489,37 +475,26 @@ def test_rows_of_a_file_of_bad_rows_are_bounded(tmp_path, monkeypatch, most, is_
     )
 
 
-def test_names_are_read_once_for_a_file_of_bad_rows_and_again_when_the_draft_changes(tmp_path, monkeypatch):
-    reads = []
-    read = draft_pages.DraftNames
-
-    def counted(*args):
-        reads.append(args)
-        return read(*args)
-
-    monkeypatch.setattr(draft_pages, "DraftNames", counted)
-
+def test_file_of_bad_rows_names_the_first_rows_of_its_time(tmp_path):
     async def scenario(app):
         desk = await office(app)
         rows = "".join(f"{at % 600:04},1\n" for at in range(3 * ROWS))
         draft = await desk.checked(f"vehicleNo,mileage\n{rows}".encode())
         pieces = draft_files.bad_rows(app.store, draft, Words("row", "reason", catalogue.sentence), nullcontext)
         found = [await anext(pieces) for _ in range(2)]
-        once = len(reads)
         await desk.edit(draft, 2, {0: "0601"})
         found += [piece async for piece in pieces]
-        return draft, once, len(reads), b"".join(found).decode("utf-8-sig").splitlines()
+        return draft, b"".join(found).decode("utf-8-sig").splitlines()
 
-    draft, once, in_all, lines = rest.run(tmp_path, scenario)
+    draft, lines = rest.run(tmp_path, scenario)
 
-    assert (draft.blocks, draft.duplicate, once) == (3, 900, 1)
-    assert in_all == 2
+    assert draft.duplicate == 900
     # The row that was changed had the name first; then it is the next one's.
     assert lines[1] == "0000,1,602,Parameter 'vehicleNo' is the same as in row 2."
     assert lines[-300] == "0000,1,1202,Parameter 'vehicleNo' is the same as in row 602."
 
 
-def test_blocks_of_bad_rows_are_written_one_at_a_time_however_many_download(tmp_path, monkeypatch):
+def test_bad_rows_are_written_by_one_at_a_time_however_many_download(tmp_path, monkeypatch):
     written, at_once, most = draft_files._written, 0, 0
 
     def watched(*args):
@@ -552,14 +527,9 @@ def test_blocks_of_bad_rows_are_written_one_at_a_time_however_many_download(tmp_
     assert files[0].count(b"\r\n") == 2 * ROWS + 2
 
 
-@pytest.mark.parametrize(
-    ("searched", "unpacked", "is_refused"),
-    [(2**30, 3, False), (2**30, 2, True), (1_000, 3, True)],
-    ids=["enough", "blocks", "bytes"],
-)
-def test_search_looks_through_a_bounded_part_of_a_draft(tmp_path, monkeypatch, searched, unpacked, is_refused):
+@pytest.mark.parametrize(("searched", "is_refused"), [(3 * ROWS, False), (3 * ROWS - 1, True)])
+def test_search_looks_through_a_bounded_part_of_a_draft(tmp_path, monkeypatch, searched, is_refused):
     monkeypatch.setattr(draft_pages, "SEARCHED", searched)
-    monkeypatch.setattr(draft_pages, "UNPACKED", unpacked)
 
     async def scenario(app):
         desk = await office(app)
@@ -574,6 +544,6 @@ def test_search_looks_through_a_bounded_part_of_a_draft(tmp_path, monkeypatch, s
 
     if is_refused:
         assert found[0] == "q"
-        assert found[1].startswith("Parameter 'q': the search would read more than")
+        assert found[1].startswith("Parameter 'q': the search would read more than 1,499 rows.")
     else:
         assert found == []
