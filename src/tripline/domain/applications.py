@@ -76,10 +76,6 @@ class Application(Form, frozen=True, kw_only=True):
     """Of the applicant, for the mail."""
 
 
-def _optional_email(name: str, value: str | None) -> str | None:
-    return fields.email(name, value) if value else None
-
-
 _RULES: Final[fields.Rules] = {
     "service_name": (fields.required,),
     "company_name": (fields.required,),
@@ -89,7 +85,7 @@ _RULES: Final[fields.Rules] = {
     "introduction": (fields.prose,),
     "department": (fields.text,),
     "provider_manager_name": (fields.text,),
-    "provider_manager_email": (_optional_email,),
+    "provider_manager_email": (fields.optional_email,),
     "notify_host": (fields.text,),
 }
 

@@ -187,10 +187,6 @@ def prefix_of(number: int) -> str:
     return "".join(reversed(digits))
 
 
-def _optional_email(name: str, value: str | None) -> str | None:
-    return fields.email(name, value) if value else value
-
-
 def _message_types(name: str, sent: MessageTypes | None) -> MessageTypes | None:
     """The value as sent; its comma-separated form (N2) is bounded like any other text."""
     parts = sent if isinstance(sent, list) else [sent]
@@ -232,7 +228,7 @@ _RULES: Final[fields.Rules] = {
     "pic_email": (fields.email,),
     "pic_division": (fields.text,),
     "provider_manager_name": (fields.text,),
-    "provider_manager_email": (_optional_email,),
+    "provider_manager_email": (fields.optional_email,),
     "cooperation_task": (fields.long_text,),
     "description": (fields.long_text,),
     "notify_host": (fields.web_address,),

@@ -191,6 +191,11 @@ def email(name: str, value: str | None) -> str:
     return checked
 
 
+def optional_email(name: str, value: str | None) -> str | None:
+    """An e-mail address or nothing; an empty text comes back as sent (spec/rest 8.6)."""
+    return email(name, value) if value else value
+
+
 def compared(text: str) -> str:
     """The form in which two names are compared: one letter case, one of the ways to write the same letters (NFKC).
 

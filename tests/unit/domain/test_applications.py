@@ -29,6 +29,12 @@ def test_optional_fields_may_be_left_out() -> None:
     assert applications.form(**FORM) == applications.Form(**FORM, **NONE)  # type: ignore[arg-type]
 
 
+def test_empty_texts_come_back_as_sent() -> None:
+    empty = dict.fromkeys(NONE, "")
+
+    assert applications.form(**FORM, **empty) == applications.Form(**FORM, **empty)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("name", list(FORM))
 @pytest.mark.parametrize("value", [None, "", " "])
 def test_required_field_that_says_nothing_is_named(name: str, value: str | None) -> None:
