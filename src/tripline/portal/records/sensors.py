@@ -132,12 +132,8 @@ async def detail(request: Call) -> Response[bytes]:
 @page("GET", "/fleet/sensors/{sensorId}/token", access=Action.SENSOR_CREDENTIAL_READ)
 async def token(request: Call) -> Response[bytes]:
     """The access token of a sensor, on request, for roles that may read it."""
-    visitor, sensor = await visitor_and(
-        request,
-        lambda tx, visitor: service.find(
-            tx, actor=visitor.actor, action=Action.SENSOR_CREDENTIAL_READ, sensor_id=parameters.sensor_id(request)
-        ),
-    )
+    context, action = context_of(request), Action.SENSOR_CREDENTIAL_READ
+    visitor, sensor = await context.store.read_short(lambda tx: _found(tx, request, action))
     return views.show(
         request, visitor, "sensors/token.html", title="portal.sensors.token", sensor=sensor, up=_path(sensor.id)
     )
@@ -146,7 +142,7 @@ async def token(request: Call) -> Response[bytes]:
 @page("GET", "/fleet/sensors/{sensorId}/edit", access=Action.SENSOR_MODIFY)
 async def edit(request: Call) -> Response[bytes]:
     """The form to change a sensor."""
-    visitor, sensor = await context_of(request).store.read_short(lambda tx: _to_modify(tx, request))
+    visitor, sensor = await context_of(request).store.read_short(lambda tx: _found(tx, request, Action.SENSOR_MODIFY))
     return _form(request, visitor, record_forms.shown(texts(sensor)), sensor=sensor)
 
 
@@ -154,7 +150,7 @@ async def edit(request: Call) -> Response[bytes]:
 async def change(request: Call) -> Response[bytes]:
     """Change a sensor; refused if the record was changed meanwhile. An empty token field keeps the token."""
     form, context = await forms.read(request), context_of(request)
-    visitor, sensor = await context.store.read_short(lambda tx: _to_modify(tx, request))
+    visitor, sensor = await context.store.read_short(lambda tx: _found(tx, request, Action.SENSOR_MODIFY))
     said = record_forms.typed(form, FIELDS)
 
     def apply(tx: WriteTx, now: Sensor) -> tuple[Sensor, Sensor]:
@@ -274,16 +270,14 @@ def _form(
     )
 
 
-def _to_modify(tx: ReadTx, request: Call) -> tuple[Visitor, Sensor]:
+def _found(tx: ReadTx, request: Call, action: Action) -> tuple[Visitor, Sensor]:
+    """The visitor, and the sensor in the path to which the visitor may do this."""
     visitor = visitor_in(tx, request)
-    sensor_id = parameters.sensor_id(request)
-    return visitor, service.find(tx, actor=visitor.actor, action=Action.SENSOR_MODIFY, sensor_id=sensor_id)
+    return visitor, service.find(tx, actor=visitor.actor, action=action, sensor_id=parameters.sensor_id(request))
 
 
 def _to_delete(tx: ReadTx, request: Call) -> tuple[Visitor, Doomed[Sensor]]:
-    visitor = visitor_in(tx, request)
-    sensor_id = parameters.sensor_id(request)
-    sensor = service.find(tx, actor=visitor.actor, action=Action.SENSOR_DELETE, sensor_id=sensor_id)
+    visitor, sensor = _found(tx, request, Action.SENSOR_DELETE)
     goes = {**goes_with.sensor(tx, sensor.id), "lines": int(sensor.line is not None)}
     title, up, on = "portal.sensors.delete", _path(sensor.id), sensor.vehicle_no
     return visitor, Doomed(sensor, "sensor", sensor.serial_no, goes, title, up, list_path=LIST, on=on)

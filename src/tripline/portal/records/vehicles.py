@@ -116,7 +116,7 @@ async def detail(request: Call) -> Response[bytes]:
 @page("GET", "/fleet/vehicles/{vehicleId}/edit", access=Action.VEHICLE_MODIFY)
 async def edit(request: Call) -> Response[bytes]:
     """The form to change a vehicle."""
-    visitor, vehicle = await context_of(request).store.read_short(lambda tx: _to_modify(tx, request))
+    visitor, vehicle = await context_of(request).store.read_short(lambda tx: _found(tx, request, Action.VEHICLE_MODIFY))
     return _form(request, visitor, record_forms.shown(texts(vehicle)), vehicle=vehicle)
 
 
@@ -124,7 +124,7 @@ async def edit(request: Call) -> Response[bytes]:
 async def change(request: Call) -> Response[bytes]:
     """Change a vehicle; refused if the record was changed meanwhile."""
     form = await forms.read(request)
-    visitor, vehicle = await context_of(request).store.read_short(lambda tx: _to_modify(tx, request))
+    visitor, vehicle = await context_of(request).store.read_short(lambda tx: _found(tx, request, Action.VEHICLE_MODIFY))
     said = record_forms.typed(form, FIELDS)
 
     def apply(tx: WriteTx, now: Vehicle) -> Vehicle:
@@ -249,16 +249,14 @@ def _form(
     )
 
 
-def _to_modify(tx: ReadTx, request: Call) -> tuple[Visitor, Vehicle]:
+def _found(tx: ReadTx, request: Call, action: Action) -> tuple[Visitor, Vehicle]:
+    """The visitor, and the vehicle in the path to which the visitor may do this."""
     visitor = visitor_in(tx, request)
-    vehicle_id = parameters.vehicle_id(request)
-    return visitor, service.find(tx, actor=visitor.actor, action=Action.VEHICLE_MODIFY, vehicle_id=vehicle_id)
+    return visitor, service.find(tx, actor=visitor.actor, action=action, vehicle_id=parameters.vehicle_id(request))
 
 
 def _to_delete(tx: ReadTx, request: Call) -> tuple[Visitor, Doomed[Vehicle]]:
-    visitor = visitor_in(tx, request)
-    vehicle_id = parameters.vehicle_id(request)
-    vehicle = service.find(tx, actor=visitor.actor, action=Action.VEHICLE_DELETE, vehicle_id=vehicle_id)
+    visitor, vehicle = _found(tx, request, Action.VEHICLE_DELETE)
     goes, title, up = goes_with.vehicle(tx, vehicle.id), "portal.vehicles.delete", _path(vehicle.id)
     return visitor, Doomed(vehicle, "vehicle", vehicle.vehicle_no, goes, title, up, list_path=LIST)
 
