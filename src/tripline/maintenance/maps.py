@@ -90,9 +90,7 @@ def removed(folder: Path, name: str) -> None:
 def _changing(folder: Path, held: int | None = None) -> Iterator[None]:
     """Lock the folder of maps against changes, and finish interrupted ones. Raises `NoAreaError`."""
     try:
-        with locks.changing(folder, held):
-            if held is None:
-                cancels.settle(folder)
+        with locks.changing(cancels.take(folder) if held is None else held):
             yield
     except OSError as error:
         raise _unwritten(error) from error

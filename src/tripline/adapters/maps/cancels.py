@@ -7,13 +7,14 @@ cancellation is completed later.
 Not here: the state and the files of an import (`imports.py`).
 """
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tripline.adapters.maps import imports
+from tripline.adapters.maps import imports, locks
 from tripline.later import Later
 
 if TYPE_CHECKING:
@@ -40,6 +41,18 @@ def marked(folder: Path) -> str | None:
         return (folder / _MARK).read_text()
     except OSError:
         return None
+
+
+def take(folder: Path) -> int:
+    """The lock of the folder (`locks.take`), once an interrupted cancellation is completed. Raises `BusyError`,
+    `OSError`."""
+    held = locks.take(folder)
+    try:
+        settle(folder)
+    except BaseException:
+        os.close(held)
+        raise
+    return held
 
 
 def settle(folder: Path) -> str | None:

@@ -25,18 +25,14 @@ class BusyError(NoAreaError):
 
 
 @contextmanager
-def changing(folder: Path, held: int | None = None) -> Iterator[None]:
-    """Hold the lock of the folder of maps. Raises `BusyError`.
-
-    `held`: the lock that the parent process took (`take`) and handed down.
-    """
-    descriptor = take(folder) if held is None else held
+def changing(held: int) -> Iterator[None]:
+    """Release the lock of the folder (`take`) at the end of the block; also one that the parent process handed down."""
     try:
         yield
     finally:
         # Unlock first: the parent process keeps the descriptor open until it sees this process end.
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
-        os.close(descriptor)
+        fcntl.flock(held, fcntl.LOCK_UN)
+        os.close(held)
 
 
 def take(folder: Path) -> int:

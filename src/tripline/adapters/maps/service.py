@@ -140,19 +140,15 @@ class MapService:
 
     def _settle(self, name: str) -> bool | None:
         """As `_settled`, without waiting; None while another process holds the lock."""
-        with _written():
-            try:
-                held = locks.take(self._folder)
-            except locks.BusyError:
+        try:
+            with _written(), locks.changing(locks.take(self._folder)):
                 if cancels.marked(self._folder) != name:
                     return True  # another process was faster
-                return None if imports.is_of(self._folder, name) else False
-            try:
-                if cancels.marked(self._folder) != name:
-                    return True
                 found = cancels.settle(self._folder) == name
-            finally:
-                os.close(held)
+        except locks.BusyError:
+            if cancels.marked(self._folder) != name:
+                return True
+            return None if imports.is_of(self._folder, name) else False
         if found:
             _log.info("map.import_cancelled", map=name)
         return found
@@ -160,14 +156,11 @@ class MapService:
     def _remove(self, name: str) -> None:
         if not map_files.is_known(self._folder, name):
             raise NotFound("map", name=name)
-        held = _lock(self._folder)
         try:
-            with _written():
+            with locks.changing(_lock(self._folder)), _written():
                 map_files.remove(self._folder, name)
         except locks.NoAreaError as error:
             raise NotFound("map", name=name) from error
-        finally:
-            os.close(held)
         _log.info("map.removed", map=name)
 
     def _again(self, name: str) -> _Order:
@@ -333,13 +326,6 @@ def _running(order: _Order) -> Standing:
 def _lock(folder: Path) -> int:
     try:
         with _written():
-            held = locks.take(folder)
+            return cancels.take(folder)
     except locks.BusyError as error:
         raise MapsBusy from error
-    try:
-        with _written():
-            cancels.settle(folder)
-    except BaseException:
-        os.close(held)
-        raise
-    return held

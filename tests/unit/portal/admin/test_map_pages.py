@@ -250,7 +250,7 @@ def test_file_is_refused_in_a_sentence_while_maps_are_changed(tmp_path):
     imported(tmp_path)
 
     async def scenario(app, browser):
-        with locks.changing(tmp_path / "maps"):
+        with locks.changing(locks.take(tmp_path / "maps")):
             answers = [
                 await sent(browser, content(tmp_path), {"area": "other", "country": "KR"}),
                 await browser.confirm(f"{PATH}/area/delete", "area"),
