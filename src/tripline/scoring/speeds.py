@@ -215,17 +215,21 @@ def around(drives: Drives, samples: Ints, near: Ints) -> Around:
 def lone(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, jumps: Ints, rules: Rules) -> Ints:
     """The samples whose speed jumps away and back between steady ones: faults of the receiver.
 
-    Where positions contradict it, a speed may stay away for up to a gap's time, and jump less. `jumps`: the intervals
-    to check, ascending, at least all whose change is above `guards.lone_kmh_s`. 30, 15, 0, 13, 26 is a real stop:
-    before and after the neighbours of the 0 the speed is not steady.
+    Where positions contradict it, a speed may jump less: that of one sample by what is harsh for any vehicle, and by a
+    part of `guards.lone_kmh_s` where it stays away, for up to a gap's time. `jumps`: the intervals to check, ascending,
+    at least all whose change is above either. 30, 15, 0, 13, 26 is a real stop: before and after the neighbours of the
+    0 the speed is not steady.
     """
     change = speed_kmh[jumps + 1] - speed_kmh[jumps]
-    rate = np.abs(change) / intervals_ms[jumps]
-    beyond = np.flatnonzero(rate > CONTRADICTED * rules.guards.lone_kmh_s / 1_000)
-    jumps, rate, rises = jumps[beyond], rate[beyond] * 1_000 / rules.guards.lone_kmh_s, change[beyond] > 0
-    back = np.flatnonzero(rises[1:] != rises[:-1])
-    first, last = jumps[back] + 1, jumps[back + 1]
-    alone = (first == last) & (np.minimum(rate[back], rate[back + 1]) > 1)
+    rate, rises = np.abs(change) * 1_000 / intervals_ms[jumps], change > 0
+    turns = _turns(rises, np.flatnonzero(rate > CONTRADICTED * rules.guards.lone_kmh_s))
+    beside = _turns(rises, np.flatnonzero(rate > rules.harsh.least))
+    single = jumps[beside.home] - jumps[beside.away] == 1
+    apart = jumps[turns.home] - jumps[turns.away] > 1
+    away = np.concatenate([turns.away[apart], beside.away[single]])
+    home = np.concatenate([turns.home[apart], beside.home[single]])
+    first, last = jumps[away] + 1, jumps[home]
+    alone = (first == last) & (np.minimum(rate[away], rate[home]) > rules.guards.lone_kmh_s)
     trips = drives.at(first)
     inside = (first - 2 >= drives.starts[trips]) & (last + 2 < drives.starts[trips + 1])
     first, last, alone = first[inside], last[inside], alone[inside]
@@ -235,7 +239,20 @@ def lone(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, jumps: Ints, rul
     found &= drives.time_ms[last] - drives.time_ms[first] < rules.guards.gap_ms
     first, last, alone = first[found], last[found], alone[found]
     found = alone | _contradicted(drives, speed_kmh, first - 1, last + 1, apart=APART)
-    return ranges(first[found], last[found])
+    return np.unique(ranges(first[found], last[found]))
+
+
+class _Turns(NamedTuple):
+    """Jumps that the next of them undoes, as places among the jumps; equally long arrays."""
+
+    away: Ints
+    home: Ints
+
+
+def _turns(rises: Flags, chosen: Ints) -> _Turns:
+    """The turns among these jumps. `rises`: true for each jump upwards."""
+    back = np.flatnonzero(rises[chosen[1:]] != rises[chosen[:-1]])
+    return _Turns(chosen[back], chosen[back + 1])
 
 
 def frozen(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, jumps: Ints, steps_kmh: Floats, rules: Rules) -> Ints:

@@ -9,7 +9,7 @@ from tripline.scoring import kernel, speeds
 from tripline.scoring.drives import intervals_ms
 from tripline.scoring.findings import REPAIRS
 from tripline.scoring.quality import HarshSource
-from tripline.scoring.rules import EventType, Guards, Rules, read
+from tripline.scoring.rules import Column, EventType, Guards, Rules, read
 from tripline.store.scores.policies import SECOND
 
 METRE = 1 / 111_195.08
@@ -167,6 +167,23 @@ def test_positions_that_stand_still_contradict_nothing():
 @pytest.mark.parametrize(("jump", "found"), [(9, 0), (9.1, 2)])
 def test_speed_that_positions_contradict_may_jump_less(jump, found):
     assert repaired(findings(plateau(60 + jump, 2)), "lone_speeds") == [found]
+
+
+@pytest.mark.parametrize(("jump", "found"), [(5, 0), (5.1, 1), (-5.1, 1)])
+def test_single_speed_that_positions_contradict_may_jump_by_what_is_harsh_for_nobody(jump, found):
+    drive = plateau(60 + jump, 1)
+
+    assert repaired(findings(drive), "lone_speeds") == [found]
+    assert repaired(findings(drive | {"lat": np.full(17, 36.0)}), "lone_speeds") == [0]
+
+
+def test_spike_of_a_standing_receiver_is_no_start_of_a_truck():
+    spike = plateau(7, 1, at=0.0) | {"column": Column.TRUCK}
+    pulls_away = plateau(7, 1, at=0.0, metres=1.0) | {"column": Column.TRUCK}
+
+    noise = METRE * np.random.default_rng(1).normal(0, 0.1, 17)
+    assert events(spike | {"lat": spike["lat"] + noise}) == []
+    assert [kind for _, kind, _ in events(pulls_away)] == [EventType.START]
 
 
 @pytest.mark.parametrize(("seconds", "found"), [(30, 30), (31, 0)])
