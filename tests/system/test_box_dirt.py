@@ -36,8 +36,8 @@ def clean_drive() -> dirty.Drive:
     return box_dirt.town(7, kmh=(30.0, 35.0, 45.0))
 
 
-def outcomes(company: Company, vehicle: Registered, deadline: float) -> list[Outcome]:
-    """The verdicts on the vehicle's trips, once all of them are judged."""
+def outcomes(company: Company, vehicle: Registered, sent: int, deadline: float) -> list[Outcome]:
+    """The verdicts on the vehicle's trips, once all of them are judged by so many samples together."""
     while True:
         page = company.get(f"/api/tre/v1/vehicle/{vehicle.vehicle_id}/trips", limit=10)["data"]
         trips = [company.get(f"/api/tre/v1/trip/{trip['id']['id']}") for trip in page]
@@ -46,7 +46,9 @@ def outcomes(company: Company, vehicle: Registered, deadline: float) -> list[Out
         found = [
             ("open" if trip["endTs"] is None else trip["notScored"], scored.get(trip["id"]["id"])) for trip in trips
         ]
-        if (found and all(reason or score is not None for reason, score in found)) or time.monotonic() > deadline:
+        judged = [trip["quality"] for trip in trips if trip["quality"] is not None]
+        whole = sum(each["samples"] + each["dropped"] for each in judged) == sent
+        if (whole and all(reason or score is not None for reason, score in found)) or time.monotonic() > deadline:
             return found
         time.sleep(0.1)
 
@@ -62,6 +64,9 @@ def driven(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Outcome]]
     ):
         tls = ssl.create_default_context(cafile=str(server.ca))
         vehicles, waiting = {}, []
+        sent = {name: drive["t"].size for name, drive in drives.items()} | dict.fromkeys(
+            box_dirt.SECOND_SENSOR, 2 * clean["t"].size
+        )
         for number, (name, drive) in enumerate(drives.items()):
             vehicles[name] = company.vehicle_with_sensor(number)
             waiting.append((vehicles[name].token, dirty.messages(drive, start_ms, items=ITEMS)))
@@ -81,7 +86,7 @@ def driven(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Outcome]]
 
         asyncio.run(all_of_them())
         deadline = time.monotonic() + PATIENCE_S
-        return {name: outcomes(company, vehicle, deadline) for name, vehicle in vehicles.items()}
+        return {name: outcomes(company, vehicle, sent[name], deadline) for name, vehicle in vehicles.items()}
 
 
 def test_clean_drive_is_scored_with_its_one_harsh_start(driven: dict[str, list[Outcome]]) -> None:
