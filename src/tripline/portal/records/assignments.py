@@ -45,7 +45,7 @@ _ROLE: Final = "role"
 _TEXTS: Final = "portal.assignments."
 _DIRECTOR: Final = "director"
 _DRIVER: Final = "driver"
-_FINDS: Final[dict[str, Callable[..., Choosing]]] = {_DIRECTOR: service.to_direct, _DRIVER: service.to_drive}
+_POSTS: Final = {_DIRECTOR: Authority.DIRECTOR, _DRIVER: Authority.DRIVER}
 _NO_LOG_IN: Final = (vehicles.NotActivated, vehicles.Occupied)
 
 
@@ -214,9 +214,10 @@ async def _choose(
 
     def work(tx: ReadTx) -> tuple[Visitor, Choosing]:
         visitor = visitor_in(tx, request)
-        found = _FINDS[what](
+        found = service.to_assign(
             tx,
             actor=visitor.actor,
+            post=_POSTS[what],
             vehicle_id=parameters.vehicle_id(request),
             role=role,
             search=search,

@@ -200,9 +200,10 @@ def _shown(
     actor = visitor.actor
     known = service.to_correct(tx, actor=actor, trip_id=trip_id)
     assert known.vehicle_id is not None
-    choosing = assignments.to_drive(
+    choosing = assignments.to_assign(
         tx,
         actor=actor,
+        post=Authority.DRIVER,
         vehicle_id=known.vehicle_id,
         role=role,
         search=search,

@@ -7,6 +7,8 @@ vehicle. Drivers set and unset themselves: log in before driving, log out after 
 Not here: the vehicles and persons within reach (`access`), rights on vehicles (`rights.py`).
 """
 
+from typing import Final, NamedTuple
+
 import msgspec
 
 from tripline.domain import access, vehicles
@@ -26,7 +28,24 @@ from tripline.store.listing.pages import Page, PageRequest
 from tripline.store.listing.people import Filters, ListedPerson
 from tripline.store.transactions import ReadTx, WriteTx
 
-_DIRECTORS = (Authority.DIRECTOR,)
+
+class _Post(NamedTuple):
+    """A person's task on a vehicle."""
+
+    assign: Action
+    receive: Action
+    roles: tuple[Authority, ...]
+    thing: access.Thing
+
+
+_POSTS: Final = {
+    Authority.DIRECTOR: _Post(
+        Action.VEHICLE_ASSIGN_DIRECTOR, Action.VEHICLE_RECEIVE_DIRECTOR, (Authority.DIRECTOR,), access.Thing.DIRECTOR
+    ),
+    Authority.DRIVER: _Post(
+        Action.VEHICLE_ASSIGN_DRIVER, Action.VEHICLE_RECEIVE_DRIVER, DRIVING_ROLES, access.Thing.DRIVER
+    ),
+}
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,54 +85,30 @@ class Taking(msgspec.Struct, frozen=True, kw_only=True):
     """Reason why the actor cannot take it now."""
 
 
-def to_direct(
+def to_assign(
     tx: ReadTx,
     *,
     actor: Actor,
+    post: Authority,
     vehicle_id: VehicleId,
     role: Authority,
     search: str | None,
     page_request: PageRequest,
     chosen_id: UserId | None = None,
 ) -> Choosing:
-    """The vehicle and the people of this role who match the search and could be its managing director.
+    """The vehicle and the people of this role in the actor's company who match the search and could be its managing
+    director or its driver (`post`).
 
-    Raises `NotFound`, `Forbidden`.
+    A driver finds only himself. Who has a right on the vehicle can be set as its driver too. Raises `NotFound`,
+    `Forbidden`.
     """
-    vehicle = vehicles_service.find(tx, actor=actor, action=Action.VEHICLE_ASSIGN_DIRECTOR, vehicle_id=vehicle_id)
-    found = _people(tx, actor, Action.VEHICLE_RECEIVE_DIRECTOR, role, search, page_request)
-    return _choosing(tx, actor, vehicle, vehicle.director_id, found, chosen_id)
-
-
-def to_drive(
-    tx: ReadTx,
-    *,
-    actor: Actor,
-    vehicle_id: VehicleId,
-    role: Authority,
-    search: str | None,
-    page_request: PageRequest,
-    chosen_id: UserId | None = None,
-) -> Choosing:
-    """As `to_direct`, of the people of the actor's company who can be set as the vehicle's driver.
-
-    A driver finds only himself. Who has a right on the vehicle can be set too.
-    """
-    vehicle = vehicles_service.find(tx, actor=actor, action=Action.VEHICLE_ASSIGN_DRIVER, vehicle_id=vehicle_id)
-    found = _people(tx, actor, Action.VEHICLE_RECEIVE_DRIVER, role, search, page_request)
-    return _choosing(tx, actor, vehicle, vehicle.current_driver_id, found, chosen_id)
-
-
-def _choosing(
-    tx: ReadTx,
-    actor: Actor,
-    vehicle: Vehicle,
-    now_id: UserId | None,
-    found: Page[ListedPerson],
-    chosen_id: UserId | None,
-) -> Choosing:
+    assign, receive, *_ = _POSTS[post]
+    vehicle = vehicles_service.find(tx, actor=actor, action=assign, vehicle_id=vehicle_id)
+    filters = Filters(company_id=access.company_of(actor), role=role, search=search)
+    found = listing.LIST.page(tx, access.scope_of(actor, receive), filters, page_request)
+    now_id = vehicle.director_id if post is Authority.DIRECTOR else vehicle.current_driver_id
     now, picked = (chosen(tx, actor=actor, user_id=each) for each in (now_id, chosen_id))
-    return Choosing(vehicle=vehicle, now=now, people=found, chosen=picked)
+    return Choosing(vehicle=vehicle, now=now, people=lists.without_hidden_vehicles(tx, actor, found), chosen=picked)
 
 
 def chosen(tx: ReadTx, *, actor: Actor, user_id: UserId | None) -> Chosen | None:
@@ -214,7 +209,7 @@ def set_driver(
     driver changes nothing. `seen` as in `set_director`. Raises `NotFound`, `Forbidden`; for drivers also
     `vehicles.NotActivated` and `vehicles.Occupied`.
     """
-    scope, vehicle, person = _to_drive(tx, actor, vehicle_id, driver_id)
+    scope, vehicle, person = _to_assign(tx, actor, _POSTS[Authority.DRIVER], vehicle_id, driver_id)
     if actor.authority is Authority.DRIVER or not rights.may_drive(tx, vehicle_id, driver_id):
         access.admitted(person, access.Thing.DRIVER)
     if actor.authority is Authority.DRIVER:
@@ -240,7 +235,7 @@ def unset_driver(
 
     Raises `NotFound`, `vehicles.OtherDriver`, `Forbidden`; the latter also for a driver who is not that person.
     """
-    scope, vehicle, person = _to_drive(tx, actor, vehicle_id, driver_id)
+    scope, vehicle, person = _to_assign(tx, actor, _POSTS[Authority.DRIVER], vehicle_id, driver_id)
     if actor.authority is Authority.DRIVER:
         access.admitted(person, access.Thing.DRIVER)
     vehicles.refuse_unset_driver(vehicle, driver_id)
@@ -249,43 +244,26 @@ def unset_driver(
     return _again(tx, scope, vehicle_id), rows.sensors_of(tx, vehicle_id)
 
 
-def _people(
-    tx: ReadTx, actor: Actor, receive: Action, role: Authority, search: str | None, page_request: PageRequest
-) -> Page[ListedPerson]:
-    """The people of the actor's company, of this role, whom the actor may assign."""
-    filters = Filters(company_id=access.company_of(actor), role=role, search=search)
-    found = listing.LIST.page(tx, access.scope_of(actor, receive), filters, page_request)
-    return lists.without_hidden_vehicles(tx, actor, found)
-
-
-def _to_direct(tx: ReadTx, actor: Actor, vehicle_id: VehicleId, director_id: UserId) -> tuple[Scope, Vehicle]:
-    """The vehicles that the actor assigns directors to, and this one; vehicle and director are within reach."""
-    scope = access.scope_of(actor, Action.VEHICLE_ASSIGN_DIRECTOR)
-    found = rows.find(tx, scope, vehicle_id)
-    receivers = access.scope_of(actor, Action.VEHICLE_RECEIVE_DIRECTOR)
-    person = people.find(tx, receivers, _DIRECTORS, director_id)
-    _refuse_unknown(found, person, access.Thing.DIRECTOR)
-    vehicle = access.admitted(found, access.Thing.VEHICLE)
-    access.admitted(person, access.Thing.DIRECTOR)
-    return scope, vehicle
-
-
-def _to_drive(
-    tx: ReadTx, actor: Actor, vehicle_id: VehicleId, driver_id: UserId
+def _to_assign(
+    tx: ReadTx, actor: Actor, post: _Post, vehicle_id: VehicleId, user_id: UserId
 ) -> tuple[Scope, Vehicle, tuple[User, bool] | None]:
-    """The vehicles that the actor assigns drivers to, this one, within reach, and the person, perhaps out of reach."""
-    scope = access.scope_of(actor, Action.VEHICLE_ASSIGN_DRIVER)
+    """The vehicles that the actor assigns people to, this one, within reach, and the person, perhaps out of reach.
+
+    Unknown things are refused before access is checked (spec/rest 3.3).
+    """
+    scope = access.scope_of(actor, post.assign)
     found = rows.find(tx, scope, vehicle_id)
-    receivers = access.scope_of(actor, Action.VEHICLE_RECEIVE_DRIVER)
-    person = people.find(tx, receivers, DRIVING_ROLES, driver_id)
-    _refuse_unknown(found, person, access.Thing.DRIVER)
+    person = people.find(tx, access.scope_of(actor, post.receive), post.roles, user_id)
+    if found is not None and person is None:
+        access.admit(None, post.thing)
     return scope, access.admitted(found, access.Thing.VEHICLE), person
 
 
-def _refuse_unknown(vehicle: object | None, person: object | None, role: access.Thing) -> None:
-    """Refuse unknown things before checking access (spec/rest 3.3)."""
-    if vehicle is not None and person is None:
-        access.admit(None, role)
+def _to_direct(tx: ReadTx, actor: Actor, vehicle_id: VehicleId, director_id: UserId) -> tuple[Scope, Vehicle]:
+    """As `_to_assign`; the director is within reach, too."""
+    scope, vehicle, person = _to_assign(tx, actor, _POSTS[Authority.DIRECTOR], vehicle_id, director_id)
+    access.admitted(person, access.Thing.DIRECTOR)
+    return scope, vehicle
 
 
 def _again(tx: ReadTx, scope: Scope, vehicle_id: VehicleId) -> Vehicle:
