@@ -13,7 +13,7 @@ import msgspec
 
 from tripline.domain import fields
 from tripline.domain.ids import UserId
-from tripline.domain.refusals import Kind, Refusal
+from tripline.domain.refusals import Invalid
 
 
 class State(StrEnum):
@@ -38,11 +38,10 @@ NEXT: Final[dict[tuple[State, Decision], State]] = {
 """The state after a decision; a missing pair is refused."""
 
 
-class AlreadyDecided(Refusal):
+class AlreadyDecided(Invalid):
     """The application was approved or rejected before."""
 
     code = "application.already_decided"
-    kind = Kind.INVALID_ARGUMENTS
 
 
 class Form(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from tripline.domain import fields
 from tripline.domain.ids import CompanyId
-from tripline.domain.refusals import BadParameter, Kind, Refusal, Word
+from tripline.domain.refusals import BadParameter, Invalid, Word
 
 PREFIX_LENGTH: Final = 5
 _PREFIX_DIGITS: Final = "0123456789ABCDEFGHJKLMNPQRSTUVWXYZ"
@@ -46,11 +46,10 @@ class ForeignServiceType(BadParameter):
     code = "company.foreign_service_type"
 
 
-class OneCompanyOnly(Refusal):
+class OneCompanyOnly(Invalid):
     """A granted account has registered its company already."""
 
     code: ClassVar[str] = "company.one_only"
-    kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
 class ServiceTypeFixed(BadParameter):
@@ -65,11 +64,10 @@ class PasswordElsewhere(BadParameter):
     code = "company.password_elsewhere"
 
 
-class InUse(Refusal):
+class InUse(Invalid):
     """A company cannot be deleted while it owns vehicles or sensors, or has partners."""
 
     code: ClassVar[str] = "company.in_use"
-    kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
 class Holding(Word, Enum):

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from tripline.domain.ids import CompanyId, TripId, UserId, VehicleId
-from tripline.domain.refusals import Kind, Refusal
+from tripline.domain.refusals import Conflict, Kind, Refusal
 from tripline.domain.trends import Sums
 
 
@@ -53,32 +53,28 @@ class OwnTrip(Refusal):
     kind = Kind.PERMISSION
 
 
-class UnderWay(Refusal):
+class UnderWay(Conflict):
     """The trip has not ended."""
 
     code = "driver.under_way"
-    kind = Kind.CONFLICT
 
 
-class WithoutVehicle(Refusal):
+class WithoutVehicle(Conflict):
     """The trip belongs to no vehicle, so no driver is permitted."""
 
     code = "driver.without_vehicle"
-    kind = Kind.CONFLICT
 
 
-class CorrectedMeanwhile(Refusal):
+class CorrectedMeanwhile(Conflict):
     """Another request changed the trip's driver first."""
 
     code = "driver.corrected_meanwhile"
-    kind = Kind.CONFLICT
 
 
-class NotCorrected(Refusal):
+class NotCorrected(Conflict):
     """No correction is in force."""
 
     code = "driver.not_corrected"
-    kind = Kind.CONFLICT
 
 
 REFUSALS: Final = (OwnTrip, UnderWay, WithoutVehicle)

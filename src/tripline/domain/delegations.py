@@ -14,7 +14,7 @@ import msgspec
 
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, RecordId, UserId, VehicleId
-from tripline.domain.refusals import BadParameter, Forbidden, Kind, NotFound, Refusal
+from tripline.domain.refusals import BadParameter, Forbidden, Invalid, NotFound, Refusal
 
 
 class UserRole(StrEnum):
@@ -50,32 +50,28 @@ class AlreadyRegistered(BadParameter):
     code = "candidate.already_registered"
 
 
-class OwnCompany(Refusal):
+class OwnCompany(Invalid):
     """A company cannot be its own candidate."""
 
     code: ClassVar[str] = "candidate.own_company"
-    kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
-class OtherServiceType(Refusal):
+class OtherServiceType(Invalid):
     """Vehicles are delegated inside one service type only (rule 1)."""
 
     code: ClassVar[str] = "candidate.other_service_type"
-    kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
-class HoldsVehicles(Refusal):
+class HoldsVehicles(Invalid):
     """The company to be removed still has vehicles of the delegating company."""
 
     code: ClassVar[str] = "candidate.holds_vehicles"
-    kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
-class NotCandidate(Refusal):
+class NotCandidate(Invalid):
     """A vehicle can only be delegated to a registered candidate (rule 1)."""
 
     code: ClassVar[str] = "delegation.not_candidate"
-    kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
 class AlreadyDelegated(BadParameter):
@@ -96,18 +92,16 @@ class RightHeld(BadParameter):
     code = "right.already_held"
 
 
-class Oneself(Refusal):
+class Oneself(Invalid):
     """Directors give rights to others, not to themselves (rule 2)."""
 
     code: ClassVar[str] = "right.oneself"
-    kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
-class NotDelegatedThere(Refusal):
+class NotDelegatedThere(Invalid):
     """The person's company neither owns the vehicle nor has it by delegation."""
 
     code: ClassVar[str] = "right.not_delegated_there"
-    kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
 class Relation(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from tripline.domain.ids import CompanyId, TripId, UserId, VehicleId
-from tripline.domain.refusals import Kind, Refusal
+from tripline.domain.refusals import Conflict, Kind, Refusal
 
 OF_TRIP: Final = 100
 """Maximum number of disputes per trip, decided or not."""
@@ -110,25 +110,22 @@ class Dispute(msgspec.Struct, frozen=True, kw_only=True):
     """Language of the mail with the decision to the opener, unless the account chose one; None: no mail."""
 
 
-class AlreadyDisputed(Refusal):
+class AlreadyDisputed(Conflict):
     """The same event, or the whole trip, is already disputed."""
 
     code = "dispute.already_open"
-    kind = Kind.CONFLICT
 
 
-class TooManyDisputes(Refusal):
+class TooManyDisputes(Conflict):
     """The trip already has the maximum number of disputes."""
 
     code = "dispute.too_many"
-    kind = Kind.CONFLICT
 
 
-class NotOpen(Refusal):
+class NotOpen(Conflict):
     """The dispute was decided or withdrawn before."""
 
     code = "dispute.not_open"
-    kind = Kind.CONFLICT
 
 
 class OwnDispute(Refusal):

@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 import msgspec
 
 from tripline.domain.ids import RecordId, UserId
-from tripline.domain.refusals import Kind, Refusal
+from tripline.domain.refusals import Conflict
 from tripline.domain.shares import Shares
 
 OF_ACCOUNT: Final = 2
@@ -64,18 +64,16 @@ NEXT: Final[dict[tuple[State, Event], State]] = {
 UNFINISHED: Final = (State.WAITING, State.RUNNING)
 
 
-class ManyExports(Refusal):
+class ManyExports(Conflict):
     """Too many exports wait or run."""
 
     code: ClassVar[str] = "export.many"
-    kind: ClassVar[Kind] = Kind.CONFLICT
 
 
-class NotReady(Refusal):
+class NotReady(Conflict):
     """The export has no file to download."""
 
     code: ClassVar[str] = "export.not_ready"
-    kind: ClassVar[Kind] = Kind.CONFLICT
 
 
 class Export(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ import msgspec
 
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.instants import DAY_MS
-from tripline.domain.refusals import BadParameter, Kind, Refusal, Value, class_of
+from tripline.domain.refusals import BadParameter, Conflict, Refusal, Value, class_of
 
 DraftId = NewType("DraftId", str)
 
@@ -107,18 +107,16 @@ class RowState(IntEnum):
     UNCHECKED = 4
 
 
-class TooManyDrafts(Refusal):
+class TooManyDrafts(Conflict):
     """An account, a company or an operator with its partners has the maximum number of drafts."""
 
     code: ClassVar[str] = "import.too_many_drafts"
-    kind: ClassVar[Kind] = Kind.CONFLICT
 
 
-class NotNow(Refusal):
+class NotNow(Conflict):
     """The draft's state does not allow this."""
 
     code: ClassVar[str] = "import.not_now"
-    kind: ClassVar[Kind] = Kind.CONFLICT
 
 
 class BadMatch(BadParameter):
@@ -127,11 +125,10 @@ class BadMatch(BadParameter):
     code = "import.bad_match"
 
 
-class NothingGood(Refusal):
+class NothingGood(Conflict):
     """The draft has no row that can be registered."""
 
     code: ClassVar[str] = "import.nothing_good"
-    kind: ClassVar[Kind] = Kind.CONFLICT
 
 
 class Trouble(msgspec.Struct, frozen=True, array_like=True):

@@ -15,7 +15,7 @@ import msgspec
 from tripline.domain import fields, ids, instants
 from tripline.domain.ids import CompanyId, SensorId
 from tripline.domain.lines import Line, LineEvent, NwStatus
-from tripline.domain.refusals import BadParameter, Kind, Refusal
+from tripline.domain.refusals import BadParameter, Invalid, Refusal
 from tripline.domain.sensors import Sensor
 
 _NUMBER: Final = re.compile(r"\+?[0-9]{3,31}", re.ASCII)
@@ -73,11 +73,10 @@ _OF_OTHERS: Final = frozenset({"newImei", "newMdn", "kind"})
 """Fields that do not describe the present line: only the actions that use them may have them."""
 
 
-class ActionChanged(Refusal):
+class ActionChanged(Invalid):
     """An earlier action with this id has different content."""
 
     code: ClassVar[str] = "carrier.action_changed"
-    kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
 class LineAction(msgspec.Struct, frozen=True, kw_only=True):

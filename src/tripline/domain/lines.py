@@ -14,7 +14,7 @@ from typing import ClassVar, Final
 import msgspec
 
 from tripline.domain.ids import RowNo, SensorId, ms_of_no
-from tripline.domain.refusals import BadParameter, Kind, Refusal, Word
+from tripline.domain.refusals import BadParameter, Conflict, Invalid, Word
 
 WORDS_MAX: Final = 200
 """Characters of a carrier's reason that are passed on."""
@@ -67,25 +67,22 @@ NEXT: Final[dict[tuple[NwStatus, LineEvent], NwStatus]] = {
 """All transitions; a missing pair is refused."""
 
 
-class WrongState(Refusal):
+class WrongState(Invalid):
     """The line's state does not allow this."""
 
     code: ClassVar[str] = "line.wrong_state"
-    kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
-class LineBusy(Refusal):
+class LineBusy(Conflict):
     """Another change to the line is under way."""
 
     code: ClassVar[str] = "line.busy"
-    kind: ClassVar[Kind] = Kind.CONFLICT
 
 
-class CarrierRefused(Refusal):
+class CarrierRefused(Invalid):
     """The carrier refused the change."""
 
     code: ClassVar[str] = "line.carrier_refused"
-    kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
 class NumberTaken(BadParameter):

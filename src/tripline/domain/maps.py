@@ -11,7 +11,7 @@ from typing import Annotated, Final, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from tripline.domain.refusals import BadParameter, Kind, Refusal
+from tripline.domain.refusals import BadParameter, Conflict
 
 NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}", re.ASCII)
 """Name of an area."""
@@ -116,25 +116,22 @@ class Maps(msgspec.Struct, frozen=True):
     """The running or unfinished import."""
 
 
-class MapsBusy(Refusal):
+class MapsBusy(Conflict):
     """Another process is changing the maps."""
 
     code = "map.busy"
-    kind = Kind.CONFLICT
 
 
-class ImportCancelled(Refusal):
+class ImportCancelled(Conflict):
     """The import was cancelled while its file was being received."""
 
     code = "map.import_cancelled"
-    kind = Kind.CONFLICT
 
 
-class NothingToContinue(Refusal):
+class NothingToContinue(Conflict):
     """The area has no unfinished import, or its file is gone."""
 
     code = "map.nothing_to_continue"
-    kind = Kind.CONFLICT
 
 
 class BadMapFile(BadParameter):

@@ -14,7 +14,7 @@ import msgspec
 from tripline.domain import fields
 from tripline.domain.access import Authority
 from tripline.domain.ids import CompanyId, TripId, UserId, VehicleId
-from tripline.domain.refusals import BadParameter, Kind, Refusal
+from tripline.domain.refusals import BadParameter, Invalid
 
 DRIVING_ROLES: Final = (Authority.DRIVER, Authority.DIRECTOR)
 """Roles listed among the drivers: a director may act as one (spec/rest 7.2)."""
@@ -26,18 +26,16 @@ class EmailTaken(BadParameter):
     code = "user.email_taken"
 
 
-class LastAdministrator(Refusal):
+class LastAdministrator(Invalid):
     """The only administrator of a company cannot be deleted."""
 
     code: ClassVar[str] = "user.last_administrator"
-    kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
-class OwnCredentials(Refusal):
+class OwnCredentials(Invalid):
     """An account cannot change its own log-in this way, because a stolen token must not suffice."""
 
     code: ClassVar[str] = "user.own_credentials"
-    kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
 class Registration(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ from tripline.domain import ids
 from tripline.domain.companies import MessageTypes
 from tripline.domain.device_messages import EVENT_NUMBERS, TRIP_NUMBERS
 from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId
-from tripline.domain.refusals import Kind, Refusal, TryLater
+from tripline.domain.refusals import Invalid, TryLater
 
 _NUMBER: Final = re.compile(r"0*([0-9]{1,4})", re.ASCII)
 
@@ -77,11 +77,10 @@ TRIAL: Final = "TEST"
 """The `ty` of a trial message, which reports no event."""
 
 
-class NoAddress(Refusal):
+class NoAddress(Invalid):
     """The company has no address for messages of this channel."""
 
     code: ClassVar[str] = "push.no_address"
-    kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
 class TrialUnderWay(TryLater):

@@ -91,6 +91,18 @@ class NotFound(Refusal):
     kind = Kind.NOT_FOUND
 
 
+class Conflict(Refusal):
+    """The state of something does not allow it."""
+
+    kind = Kind.CONFLICT
+
+
+class Invalid(Refusal):
+    """The request contradicts the rules between the objects that it names."""
+
+    kind = Kind.INVALID_ARGUMENTS
+
+
 class Forbidden(Refusal):
     """The caller's role or company does not allow it."""
 

@@ -14,7 +14,7 @@ import msgspec
 from tripline.domain import ids
 from tripline.domain.ids import CompanyId, RowNo, UserId
 from tripline.domain.maps import Bounds
-from tripline.domain.refusals import Kind, Refusal
+from tripline.domain.refusals import Conflict
 
 KEPT: Final = 100
 """Stored rescorings of a company, including the one under way."""
@@ -116,15 +116,13 @@ class Rescoring(msgspec.Struct, frozen=True, kw_only=True):
         return min(1.0, max(0.0, (self.after_no - self.first_no) / max(1, self.no - self.first_no)))
 
 
-class UnderWay(Refusal):
+class UnderWay(Conflict):
     """Another rescoring of the company is under way."""
 
     code = "rescoring.under_way"
-    kind = Kind.CONFLICT
 
 
-class Ended(Refusal):
+class Ended(Conflict):
     """The rescoring is done or cancelled already."""
 
     code = "rescoring.ended"
-    kind = Kind.CONFLICT

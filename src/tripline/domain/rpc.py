@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId, UserId, VehicleId
-from tripline.domain.refusals import BadParameter, Kind, Refusal, TryLater
+from tripline.domain.refusals import BadParameter, Conflict, Kind, Refusal, TryLater
 
 ACTIVATION: Final = "activationReq"
 """The method with which the platform itself asks a device to get ready for a vehicle (spec/rpc 3.1)."""
@@ -72,25 +72,22 @@ PLATFORM_CODES: Final = {CallEvent.NO_ACK: 5001, CallEvent.UNDELIVERABLE: 5002, 
 """Result codes of the platform's own, never put into a device's body (spec/rpc 4.3)."""
 
 
-class NotConnected(Refusal):
+class NotConnected(Conflict):
     """The device has no live session."""
 
     code: ClassVar[str] = "rpc.not_connected"
-    kind: ClassVar[Kind] = Kind.CONFLICT
 
 
-class NotSubscribed(Refusal):
+class NotSubscribed(Conflict):
     """The device has a session but is not subscribed to the request topic."""
 
     code: ClassVar[str] = "rpc.not_subscribed"
-    kind: ClassVar[Kind] = Kind.CONFLICT
 
 
-class Congested(Refusal):
+class Congested(Conflict):
     """The device does not read earlier messages."""
 
     code: ClassVar[str] = "rpc.congested"
-    kind: ClassVar[Kind] = Kind.CONFLICT
 
 
 class NoAck(Refusal):
@@ -100,18 +97,16 @@ class NoAck(Refusal):
     kind: ClassVar[Kind] = Kind.TIMEOUT
 
 
-class Cancelled(Refusal):
+class Cancelled(Conflict):
     """The call ended before its answer: the sensor was deleted, or taken off."""
 
     code: ClassVar[str] = "rpc.cancelled"
-    kind: ClassVar[Kind] = Kind.CONFLICT
 
 
-class ActivationRefused(Refusal):
+class ActivationRefused(Conflict):
     """The device refused the activation."""
 
     code: ClassVar[str] = "rpc.activation_refused"
-    kind: ClassVar[Kind] = Kind.CONFLICT
 
 
 class VehicleIncomplete(BadParameter):

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from tripline.domain import fields, vehicles
 from tripline.domain.ids import CompanyId, SensorId, VehicleId
 from tripline.domain.lines import Line
-from tripline.domain.refusals import BadParameter, Kind, Refusal
+from tripline.domain.refusals import BadParameter, Invalid
 
 CREDENTIALS_LENGTH: Final = 20
 _CREDENTIALS: Final = re.compile(r"[!-~]{20}", re.ASCII)
@@ -65,11 +65,10 @@ class AlreadyMounted(BadParameter):
     code = "sensor.already_mounted"
 
 
-class NotMounted(Refusal):
+class NotMounted(Invalid):
     """The sensor is not on a vehicle, or not on the named one."""
 
     code: ClassVar[str] = "sensor.not_mounted"
-    kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
 class Registration(msgspec.Struct, frozen=True, kw_only=True):

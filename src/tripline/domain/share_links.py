@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from tripline.domain.ids import CompanyId, RecordId, TripId, UserId, VehicleId
-from tripline.domain.refusals import BadParameter, Kind, Refusal, TryLater
+from tripline.domain.refusals import BadParameter, Conflict, Kind, Refusal, TryLater
 
 PATH: Final = "/share"
 """Where the pages behind links are; the cookie of a link is limited to the path of its page."""
@@ -34,18 +34,16 @@ class TooManyAttempts(TryLater):
     code = "share_link.too_many_attempts"
 
 
-class TooManyLinks(Refusal):
+class TooManyLinks(Conflict):
     """The account or its company has as many links as may work at the same time."""
 
     code = "share_link.too_many"
-    kind = Kind.CONFLICT
 
 
-class NotShareable(Refusal):
+class NotShareable(Conflict):
     """The trip has not ended, or belongs to no vehicle."""
 
     code = "share_link.not_shareable"
-    kind = Kind.CONFLICT
 
 
 class Shows(msgspec.Struct, frozen=True, kw_only=True):

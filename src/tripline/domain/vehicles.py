@@ -15,7 +15,7 @@ import msgspec
 
 from tripline.domain import fields
 from tripline.domain.ids import CompanyId, TripId, UserId, VehicleId
-from tripline.domain.refusals import BadParameter, Kind, Refusal
+from tripline.domain.refusals import BadParameter, Conflict, Invalid
 
 MISSION_TYPES: Final = ("AUTO", "MANUAL")
 """Kinds of transmission."""
@@ -66,46 +66,40 @@ class NumberTaken(BadParameter):
     code = "vehicle.number_taken"
 
 
-class OtherDirector(Refusal):
+class OtherDirector(Invalid):
     """The person to be unset is not the managing director."""
 
     code: ClassVar[str] = "vehicle.other_director"
-    kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
-class OtherDriver(Refusal):
+class OtherDriver(Invalid):
     """The person to be unset is not set as the driver."""
 
     code: ClassVar[str] = "vehicle.other_driver"
-    kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
-class AssignedMeanwhile(Refusal):
+class AssignedMeanwhile(Conflict):
     """The director, the driver, or the vehicle of the chosen driver has changed since it was shown."""
 
     code: ClassVar[str] = "vehicle.assigned_meanwhile"
-    kind: ClassVar[Kind] = Kind.CONFLICT
 
 
-class Occupied(Refusal):
+class Occupied(Invalid):
     """A driver wanted to take over a vehicle that has another driver."""
 
     code: ClassVar[str] = "vehicle.occupied"
-    kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
-class NotActivated(Refusal):
+class NotActivated(Invalid):
     """A driver wanted to drive a vehicle that is not activated."""
 
     code: ClassVar[str] = "vehicle.not_activated"
-    kind: ClassVar[Kind] = Kind.INVALID_ARGUMENTS
 
 
-class ChangedSince(Refusal):
+class ChangedSince(Conflict):
     """The vehicle has changed since the action that was to be undone."""
 
     code: ClassVar[str] = "vehicle.changed_since"
-    kind: ClassVar[Kind] = Kind.CONFLICT
 
 
 class Registration(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 from litestar.response import Response
 
 from tripline.domain.access import Authority
-from tripline.domain.refusals import BadParameter, Kind, Refusal
+from tripline.domain.refusals import BadParameter, Conflict, Refusal
 from tripline.http import changes
 from tripline.http.changes import By
 from tripline.http.context import Call, context_of, fleet_of
@@ -55,11 +55,10 @@ class NotConfirmed(BadParameter):
     code = "form.not_confirmed"
 
 
-class GoesChanged(Refusal):
+class GoesChanged(Conflict):
     """The effects of a deletion or of a bulk change differ from the displayed ones."""
 
     code = "form.goes_changed"
-    kind = Kind.CONFLICT
 
 
 AGAIN: Final = (NotConfirmed, GoesChanged)

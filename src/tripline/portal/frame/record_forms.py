@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar, cast
 import msgspec
 from litestar.response import Response
 
-from tripline.domain.refusals import Kind, Refusal
+from tripline.domain.refusals import Conflict, Refusal
 from tripline.http.context import Call, context_of
 from tripline.portal.frame import digests, forms, words
 from tripline.portal.frame.digests import Clash
@@ -24,11 +24,10 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-class ChangedMeanwhile(Refusal):
+class ChangedMeanwhile(Conflict):
     """Another user changed the record after the form was filled."""
 
     code = "form.changed_meanwhile"
-    kind = Kind.CONFLICT
 
 
 class FormValues(msgspec.Struct, frozen=True, kw_only=True):

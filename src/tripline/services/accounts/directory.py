@@ -10,7 +10,7 @@ from typing import Final
 from tripline.domain import access
 from tripline.domain.access import Action, Actor
 from tripline.domain.ids import UserId
-from tripline.domain.refusals import Kind, NotFound, Refusal
+from tripline.domain.refusals import Invalid, NotFound
 from tripline.services import listings
 from tripline.services.accounts import links
 from tripline.store.accounts import directory as rows
@@ -21,11 +21,10 @@ from tripline.store.listing import accounts
 from tripline.store.transactions import ReadTx, WriteTx
 
 
-class OwnAccount(Refusal):
+class OwnAccount(Invalid):
     """A platform administrator was about to disable the account in use."""
 
     code = "account.own"
-    kind = Kind.INVALID_ARGUMENTS
 
 
 ACCOUNTS: Final = listings.permitted(Action.ACCOUNT_MANAGE, accounts.LIST)

@@ -20,7 +20,7 @@ from tripline.domain import access
 from tripline.domain.access import Actor
 from tripline.domain.companies import Company
 from tripline.domain.ids import RowNo, TimeIds
-from tripline.domain.refusals import BadParameter, Kind, Refusal
+from tripline.domain.refusals import BadParameter, Conflict, Kind, Refusal
 from tripline.services.fleet import companies, history
 from tripline.services.imports import draft_rows
 from tripline.services.imports.kinds import ImportKind, Key
@@ -49,11 +49,10 @@ class TooManyRows(Refusal):
     kind = Kind.TOO_LARGE
 
 
-class Contended(Refusal):
+class Contended(Conflict):
     """Others go on registering the names that are in the file."""
 
     code = "import.contended"
-    kind = Kind.CONFLICT
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
