@@ -121,12 +121,17 @@ class Placer:
 
     def _grow_ended(self, track: Track, trip: LiveTrip, reading: Microtrip) -> None:
         """Add a late microtrip to a trip that has ended: it stays ended, and is scored once no more of them come."""
-        if trip.is_bare:
+        first_ms, was_bare = trip.first_ms, trip.is_bare
+        if was_bare:
             trip.tid, trip.device_type = reading.tid, reading.device_type
             trip.parking = trip.parking or reading.parking
         trip.grow(reading.first_ms, reading.last_ms)
-        self._changed(track, trip)
-        self._write_ended(trip)
+        if trip.first_ms != first_ms:
+            self.rows.began(trip)
+        self._adopt(track, trip)
+        # A backlog adds many microtrips to one trip, which is written once.
+        if was_bare or trip.no not in self.rows.grown_ended:
+            self._write_ended(trip)
         track.measure()
 
     def _write_ended(self, trip: LiveTrip) -> None:
