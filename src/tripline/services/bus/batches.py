@@ -212,7 +212,7 @@ class BusBatches:
             self.steps.again()
             self._wishes.forget()
 
-        outage = "What the messages are about is changed all the time."
+        outage = "Other processes keep changing the same trips."
         return await batch_tries.while_stale(attempt, again, tries=TRIES, outage=outage)
 
     def _work(

@@ -52,7 +52,7 @@ class Batch(msgspec.Struct, gc=False, eq=False):
     new: Sequence[Item] = ()
     """Items that are not redeliveries: they are placed and stored."""
     hashed: Collection[SensorId] = ()
-    """Sensors that get their first mark with a hash beside one without."""
+    """Sensors that get their first mark with a hash."""
     pasts: Mapping[Track, Past] = {}
     """Changes of the sensors with a message older than their last change."""
 

@@ -108,7 +108,7 @@ class BufferIntake:
     def failed(self, tickets: list[Ticket]) -> None:
         """Abandon these sources once each: their unacknowledged frames may be lost."""
         self._under_way -= len(tickets)
-        self._abandon({ticket.source for ticket in tickets}, "The bus did not take them.")
+        self._abandon({ticket.source for ticket in tickets}, "The bus did not accept the frames.")
 
     def _send(self, source: Source, value: bytes, token: int) -> None:
         held = self._held.get(source)
@@ -135,7 +135,7 @@ class BufferIntake:
             del self._held[source]
         late = {source for source, held in self._held.items() if now_s - held.since_s > self._patience_s}
         if late:
-            self._abandon(late, "The bus did not take them in time.")
+            self._abandon(late, "The bus did not accept the frames in time.")
 
     def _abandon(self, sources: set[Source], reason: str) -> None:
         told = [(source, held) for source in sources if (held := self._held.get(source)) and not held.abandoned]

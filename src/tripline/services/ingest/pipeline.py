@@ -71,7 +71,7 @@ ALONE_FROM: Final = 3
 """From this attempt on, on our own database file, other processes may not commit: a server and an import command beside
 it must not block each other (docs/decisions/250)."""
 _LONGEST_PAUSE_S: Final = 0.2
-_ALWAYS_STALE: Final = "Other processes take in data of the same sensors all the time."
+_ALWAYS_STALE: Final = "Other processes keep changing the same sensors."
 _log = observe.logger("ingest")
 
 

@@ -291,7 +291,7 @@ class RejectedLog:
         if self._aged_ms is not None and abs(now_ms - self._aged_ms) < KNOWN_MS:
             return False
         before_ms = now_ms - self._days_ms
-        if self._store.shared:  # whole weeks are dropped as partitions; what they leave lay in none
+        if self._store.shared:  # partitions of whole weeks are dropped; rows outside any partition remain
             before_ms = partitions.week_of(before_ms) - DAY_MS
         if not await self._store.read_short(lambda tx: rejected.any_before(tx, SCOPE, before_ms=before_ms)):
             self._aged_ms = now_ms

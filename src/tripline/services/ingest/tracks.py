@@ -47,7 +47,7 @@ _NUMBER: Final = attrgetter("no")
 
 
 class Time(NamedTuple):
-    """The time of a message of a sensor, to find its trip by."""
+    """The time of a sensor's message, which decides its trip."""
 
     track: "Track"
     first_ms: int
@@ -82,14 +82,14 @@ class Track:
         self.gap_ms = gap_ms
         self._know(now_ms - _KNOWN_GAPS * gap_ms)
         self.sure_ms = 0
-        """No known trip except the open one ended so late."""
+        """Every known trip except the open one ended before this instant."""
         self.measure()
         self.has_early_events = known.has_early_events
-        """The sensor may have events without a trip, which a trip may take that begins or grows."""
+        """True if events without a trip may be stored; a trip that begins or grows adopts them."""
         self.has_hashes = known.has_hashes
         """Some of its microtrips have a mark with a hash though they have a header time."""
         self.newest_ts = known.newest_ts
-        """No stored header `ts` that can be true is larger: a larger one is not a redelivery (O3)."""
+        """Upper bound of the plausible header times that are stored: a message with a later one is new (O3)."""
         self.new_ms = -1
         """Instant of the latest batch with a microtrip that is new by its times alone."""
         self.newest_ms = now_ms + deliveries.AHEAD_MS
@@ -132,9 +132,9 @@ class Track:
         self.since_ms = max(since_ms + self.gap_ms, self.changed_ms)
         """Later messages need no more than the known trips and the present vehicle. Nearly all are later."""
         self.older: Sequence[Span] = ()
-        """Earlier spans of which every trip is in `trips`: those that the last old messages needed."""
+        """Earlier spans, around the last old messages, whose trips are all in `trips`."""
         self.near_ms = self.until_ms = 0
-        """One of these without its margins of a gap, as far as the vehicle is the present one."""
+        """Messages between these instants, in one of the older spans, need nothing more either."""
 
     def add_older(self, trips: Iterable[LiveTrip], spans: Sequence[Span]) -> None:
         """Add the trips of these earlier spans, and forget the trips of other such spans."""

@@ -32,9 +32,9 @@ class Sensor(msgspec.Struct, frozen=True):
     kind: str | None
     """Last kind of trip message."""
     mounted_ms: int
-    """When its vehicle changed last; 0: not known."""
+    """When its vehicle changed last; 0: unknown."""
     driven_ms: int
-    """When the driver of its vehicle changed last; 0: not known."""
+    """When the driver of its vehicle changed last; 0: unknown."""
 
 
 class Vehicle(msgspec.Struct, frozen=True):
@@ -53,7 +53,7 @@ class Facts(msgspec.Struct, frozen=True):
     people: dict[str, CompanyId | None]
     """Person -> company."""
     pasts: Mapping[SensorId, Past]
-    """Changes of the sensors that a message is older than."""
+    """Changes of the sensors with an older message."""
     rights: frozenset[tuple[str, str]]
     """Person and vehicle, where the person has a right on a vehicle of any company."""
 
@@ -73,8 +73,8 @@ def load(
     vehicle_ids: Iterable[str | None],
     user_ids: Iterable[str | None],
 ) -> Facts:
-    """Load these vehicles and people, the vehicles of the sensors, and the drivers of all those vehicles; of the
-    `changed` sensors the earlier ones, too."""
+    """Load these vehicles and people, the vehicles of the sensors, the earlier ones of the `changed` sensors, and the
+    drivers of all these vehicles."""
     _everything(scope)
     mounted = {each.vehicle_id for each in sensors.values()}
     pasts = {each.id: mountings.past(tx, scope, each.id, each.vehicle_id) for each in changed}

@@ -54,9 +54,9 @@ def positions(tx: ReadTx, log: str) -> dict[int, int]:
 
 
 def advance(tx: WriteTx, log: str, moves: Mapping[int, Move]) -> None:
-    """This transaction stores these offsets of each partition. Raises `MovedError`.
+    """Store these offsets of each partition. Raises `MovedError`.
 
-    Before everything else in the transaction: the rows stay locked until its end, taken in one order.
+    Call it first in the transaction: the rows are locked in one order, until its end.
     """
     for partition, move in sorted(moves.items()):
         if not tx.hot(_ADVANCE, log, partition, *move):

@@ -89,7 +89,7 @@ def claim(tx: WriteTx, scope: Scope, sensor_ids: Collection[SensorId], *, node_i
 
 
 def enter(tx: WriteTx, scope: Scope) -> None:
-    """Begin a batch: from now on it is `under_way`. Before anything else of the transaction."""
+    """Mark the batch as `under_way`. Call it first in the transaction."""
     _everything(scope)
     tx.hot(_ENTER)
 
@@ -108,7 +108,7 @@ def under_way(tx: ReadTx, scope: Scope) -> set[str]:
 
 
 def release_naming(tx: WriteTx, scope: Scope, deleted: Iterable[str]) -> None:
-    """Have every sensor read again that has a trip of these vehicles or drivers: late samples may join any."""
+    """Have every sensor with a trip of these vehicles or drivers read again: late samples may join any trip."""
     _everything(scope)
     tx.hot(_RELEASE, list(deleted))
 

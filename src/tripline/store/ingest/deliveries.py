@@ -72,7 +72,7 @@ class StoredEntries(NamedTuple):
     """By another one."""
 
     def add(self, message: Sent, stored: Content | None) -> None:
-        """Put in the message by the row that its entry names. An erased row was equal if its mark has a hash."""
+        """Add the message by the row that its entry names. An erased row counts as equal if its mark has a hash."""
         if stored is not None:
             (self.equal if stored == message.content else self.other).add(message.place)
         elif message.mark != deliveries.key_of(message.sensor_id):
@@ -82,10 +82,10 @@ class StoredEntries(NamedTuple):
 async def search(
     store: Store, scope: Scope, sent: Sequence[Sent], *, since_ms: int, now_ms: int, found: StoredEntries
 ) -> Callable[[ReadTx], None] | None:
-    """Return the work that notes which of the messages were stored since the instant (O3); None: none was.
+    """Return work for a transaction that notes the messages stored since the instant (O3); None: there are none.
 
-    A shared database is asked for entries at once: old data that comes for the first time has none, and costs no hop to
-    a thread. Raises `Outage`.
+    In a shared database, entries are looked up at once: old data that comes for the first time has none, and costs no
+    hop to a thread. Raises `Outage`.
     """
     assert Reach.ANY in scope.reaches, "the pipeline works on every sensor"
     if not sent:

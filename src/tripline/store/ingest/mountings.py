@@ -15,7 +15,7 @@ from tripline.store.tables import account, history, sensor, vehicle
 from tripline.store.transactions import Hot, ReadTx
 
 MOST: Final = 1_000
-"""Latest changes that are read of a sensor or vehicle: a vehicle's drivers of a year."""
+"""Most changes read of one sensor or vehicle: a year of a vehicle's drivers."""
 
 
 def _is(*events: Event) -> ColumnElement[bool]:
@@ -35,7 +35,7 @@ CHANGED_MS: Final = (
     _last(history.c.sensor_id == sensor.c.id, _MOUNTINGS),
     _last(history.c.vehicle_id == sensor.c.vehicle_id, _DRIVINGS),
 )
-"""When the sensor's vehicle changed last, and the driver of its vehicle; 0: not known."""
+"""When the sensor's vehicle changed last, and the driver of its vehicle; 0: unknown."""
 
 
 def _latest(statement: Select[Any], *conditions: ColumnElement[bool]) -> Hot:

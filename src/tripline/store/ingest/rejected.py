@@ -34,7 +34,7 @@ ROW_BYTES: Final = 256
 PURGED_AT_ONCE: Final = 2_500
 """Some 50 ms of the writer; more than a batch of the pipeline can bring."""
 EVICTED_AT_ONCE: Final = 500
-"""As long: rows of one company lie scattered."""
+"""These take as long: rows of one company are scattered."""
 
 
 class Refused(msgspec.Struct, frozen=True):
@@ -59,7 +59,7 @@ class Holding(NamedTuple):
     """Bytes."""
 
     def and_also(self, rows: int, size: int) -> "Holding":
-        """With some more, or less."""
+        """Return it with this much more, or less."""
         return Holding(max(0, self.rows + rows), max(0, self.size + size))
 
     def fits(self, bound: "Holding") -> bool:
@@ -139,7 +139,7 @@ def any_before(tx: ReadTx, scope: Scope, *, before_ms: int) -> bool:
 
 
 def purge(tx: WriteTx, scope: Scope, *, before_ms: int, limit: int = PURGED_AT_ONCE) -> int:
-    """Delete up to `limit` of the oldest messages received before the instant; how many were deleted."""
+    """Delete up to `limit` of the oldest messages received before the instant; return their number."""
     oldest = (
         select(rejected_message.c.no)
         .where(_inside(scope), rejected_message.c.no < bindparam("before_no"))
@@ -154,5 +154,5 @@ def purge(tx: WriteTx, scope: Scope, *, before_ms: int, limit: int = PURGED_AT_O
 
 
 def _inside(scope: Scope) -> Any:
-    """A rejected message is as far away as its sensor; one of no sensor is seen only by who sees everything."""
+    """A rejected message has the reach of its sensor; one without a sensor is only in a scope of everything."""
     return reach.predicate(scope.reaches, rejected_message.c.sensor_id)

@@ -47,7 +47,7 @@ delivered old ones."""
 MOST_LATELY: Final = 5_000
 """Number of a trip's microtrips searched for the largest header time."""
 UNKNOWN_TS: Final = 2**63 - 1
-"""No header time is larger: of a sensor with more than that, every message may have come before."""
+"""The bound of header times for a sensor with more microtrips than that: any message may be a redelivery."""
 _DEVICE: Final = "device"
 """`trip.source` of trips that are placed here."""
 _NEWEST: Final = 17
@@ -282,11 +282,11 @@ class Known(msgspec.Struct, frozen=True):
     has_early_events: bool
     """It has events without a trip."""
     changed_ms: int
-    """When its vehicle or the driver of its vehicle changed last; 0: not known."""
+    """When its vehicle or the driver of its vehicle changed last; 0: unknown."""
     has_hashes: bool
     """Some of its microtrips have a mark with a hash though they have a header time."""
     newest_ts: int
-    """No header `ts` of its microtrips is larger, unless it was false when it came."""
+    """Upper bound of the plausible header times of its microtrips."""
 
 
 class Span(NamedTuple):
@@ -329,14 +329,14 @@ def load_all(
 
 
 def _largest_before(since_ms: int, changed_ms: int | None, newest_no: int | None) -> int:
-    """The largest true header time that a row stored before the instant may have: it was stored when a trip of its
-    sensor last changed, or earlier."""
+    """Upper bound of the plausible header times of rows stored before the instant. No row is newer than the last change
+    of its sensor's trips."""
     stored_ms = max(changed_ms or 0, 0 if newest_no is None else ids.ms_of_no(newest_no))
     return min(since_ms, stored_ms) + deliveries.AHEAD_MS if stored_ms else -1
 
 
 def near(tx: ReadTx, scope: Scope, spans: Sequence[Span]) -> list["Driven"]:
-    """The ended trips of which a part is in one of these spans, in the order opened."""
+    """Ended trips that overlap one of these spans, in the order opened."""
     _everything(scope)
     until: dict[SensorId, int] = {}
     for span in spans:
