@@ -57,15 +57,10 @@ class TripMap {
       const marker = new Marker({ element }).setLngLat(point).addTo(map);
       this.marks.push({ marker, point, near, wide: Math.max(element.offsetWidth, MARK_PX) });
     };
-    for (const [no, name] of ends.entries()) {
-      const end = made("div", "trip-end");
-      end.textContent = name;
-      add(end, this.track.points.at(-no), BESIDE);
-    }
     for (const event of this.track.events) {
       // For pointers; the table has the same events for keys and screen readers.
       const mark = made("div", "trip-marker");
-      mark.append(icon(icons, `event-${shapes[event.kind]}`));
+      mark.append(made("div", "trip-lead"), icon(icons, `event-${shapes[event.kind]}`));
       mark.title = told(event);
       mark.ariaHidden = "true";
       mark.addEventListener("click", (click) => {
@@ -73,6 +68,11 @@ class TripMap {
         this.track.showEvent(event, "event");
       });
       add(mark, event.point, AROUND);
+    }
+    for (const [no, name] of ends.entries()) {
+      const end = made("div", "trip-end");
+      end.textContent = name;
+      add(end, this.track.points.at(-no), BESIDE);
     }
     this.#spread();
     map.on("zoomend", () => this.#spread());
@@ -141,6 +141,8 @@ class TripMap {
       const isFree = ([right, down]) => taken.every((each) => Math.abs(x + right - each.x) >= (wide + each.wide) / 2 || Math.abs(y + down - each.y) >= MARK_PX);
       const [right, down] = near.find(isFree) ?? near[0];
       marker.setOffset([right, down]);
+      const lead = marker.getElement().querySelector(".trip-lead");
+      if (lead) Object.assign(lead.style, { width: `${Math.hypot(right, down)}px`, rotate: `${Math.atan2(-down, -right)}rad` });
       taken.push({ x: x + right, y: y + down, wide });
     }
   }
