@@ -170,8 +170,6 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     note: Note | None = None
     holder: str = ""
     """The process that works on it."""
-    held_until_ms: int = 0
-    """When another process may take over."""
 
     def counting(self, changes: Mapping[RowState, int]) -> "Draft":
         """Return the draft with these changes of its numbers of rows by verdict."""

@@ -1,7 +1,7 @@
 """Work on drafts: check all rows, and register the good ones.
 
-A process leases a draft for some seconds and renews the lease as it proceeds. If it dies, another process, or the same
-one after a restart, begins the work again: an interrupted check has stored nothing final, and registering is one
+A draft names the process that works on it. Once that is gone (`services/nodes.py`), another process, or the same one
+after a restart, begins the work again: an interrupted check has stored nothing final, and registering is one
 transaction that also completes the draft. So good rows are registered once, all or none, whenever a process is killed;
 and a draft cancelled before that transaction ends registers none of them.
 
@@ -43,10 +43,6 @@ from tripline.store.fleet.import_rows import Row
 from tripline.store.transactions import ReadTx, Store, WriteTx
 
 LOOK_S: Final = 5.0
-HELD_MS: Final = 20_000
-"""Lease of a draft without renewal."""
-REGISTERING_MS: Final = 300_000
-"""The lease during the transaction that registers the rows, which cannot renew it."""
 SHORT_ROWS: Final = 2_500
 """Most rows of a short draft, which is checked in a few tenths of a second."""
 _EVERYTHING: Final = Scope.everything("import drafts")
@@ -153,12 +149,12 @@ class DraftWorker:
     def _next(self, tx: WriteTx, lane: _Lane, now_ms: int) -> tuple[int, Draft | None]:
         """Delete rows of expired drafts and claim the next draft; return the number of deleted rows and the draft."""
         gone = import_drafts.purge(tx, now_ms=now_ms, limit=draft_rows.ROWS)
-        waiting = import_drafts.waiting(tx, holder=self._node.id, now_ms=now_ms)
+        waiting = import_drafts.waiting(tx, node_id=self._node.id, now_ms=now_ms)
         there = [each for each in waiting if (each[0].rows <= SHORT_ROWS) is lane.are_short]
         if not there:
             return gone, None
         draft, _ = lane.rota.next(there, lambda each: (each[1], each[0].rows))
-        claimed = replace(draft, holder=self._node.id, held_until_ms=now_ms + HELD_MS)
+        claimed = replace(draft, holder=self._node.id)
         import_drafts.change(tx, claimed)
         return gone, claimed
 
@@ -193,8 +189,6 @@ class DraftWorker:
             done = len(registrations)
             await self._store.write(lambda tx, done=done: self._go_on(tx, draft, [], done))  # type: ignore[misc]
         parts = kind.prepared(registrations, actor=actor, company=company, ids=self._ids, now_ms=self._clock())
-        # One transaction may outlast a lease, and cannot renew it.
-        await self._store.write(lambda tx: self._go_on(tx, draft, [], len(registrations), held_ms=REGISTERING_MS))
         try:
             async with bulk.staged(self._store, parts) as insert:
                 await self._store.write(lambda tx: self._register(tx, draft, insert, len(registrations)))
@@ -220,11 +214,11 @@ class DraftWorker:
         access.scope_of(actor, drafts.kind_of(draft).action)
         return actor, companies.own(tx, actor=actor)
 
-    def _go_on(self, tx: WriteTx, draft: Draft, judged: Sequence[Row], done: int, *, held_ms: int = HELD_MS) -> None:
-        """Store verdicts and progress, and renew the lease. Raises `_Gone`."""
+    def _go_on(self, tx: WriteTx, draft: Draft, judged: Sequence[Row], done: int) -> None:
+        """Store verdicts and progress. Raises `_Gone`."""
         mine = self._still(tx, draft)
         import_rows.write(tx, draft.id, judged)
-        import_drafts.change(tx, replace(mine, done=done, held_until_ms=self._clock() + held_ms))
+        import_drafts.change(tx, replace(mine, done=done))
 
     def _still(self, tx: WriteTx, draft: Draft) -> Draft:
         """Reload the draft, if this process still has it. Raises `_Gone`."""

@@ -143,7 +143,7 @@ def cancel(tx: WriteTx, *, actor: Actor, draft_id: DraftId, now_ms: int) -> Draf
 
 def ended(draft: Draft, event: DraftEvent) -> Draft:
     """Return the draft after its work ended with this event. Raises `NotNow`."""
-    return replace(draft, state=draft.after(event), version=draft.version + 1, holder="", held_until_ms=0, done=0)
+    return replace(draft, state=draft.after(event), version=draft.version + 1, holder="", done=0)
 
 
 def throw_away(tx: WriteTx, *, actor: Actor, draft_id: DraftId, now_ms: int) -> Draft:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import ColumnElement, and_, delete, exists, false, func, insert, or_, select, true, update
+from sqlalchemy import ColumnElement, and_, delete, exists, false, func, insert, select, true, update
 
 from tripline.domain.access import Reach, Scope
 from tripline.domain.ids import CompanyId
@@ -80,23 +80,17 @@ def change(tx: WriteTx, changed: Draft) -> None:
     tx.run(update(import_draft).where(_DRAFT.id == changed.id).values(**values))
 
 
-def waiting(tx: ReadTx, *, holder: str, now_ms: int) -> list[tuple[Draft, CompanyId]]:
-    """Drafts that wait for work, or whose worker fell silent, the oldest first; each with its operator.
-
-    On a shared database the live processes are known; on an embedded one, any other holder is gone because this process
-    was restarted.
+def waiting(tx: ReadTx, *, node_id: str, now_ms: int) -> list[tuple[Draft, CompanyId]]:
+    """Drafts that wait for work, the oldest first, each with its operator: of no process, of this one, or of one that
+    is gone. An embedded database has no other process.
     """
-    is_gone = (
-        ~exists().where(node.c.id == _DRAFT.holder, node.c.roles != nodes.NO_ROLES)
-        if tx.shared
-        else _DRAFT.holder != holder
-    )
+    others = exists().where(node.c.id == _DRAFT.holder, node.c.id != node_id, node.c.roles != nodes.NO_ROLES)
     rows = tx.all(
         select(import_draft, company.c.master_id)
         .join(company, company.c.id == _DRAFT.company_id)
         .where(
             _DRAFT.state.in_([state.value for state in WORKED_ON]),
-            or_(_DRAFT.held_until_ms <= now_ms, is_gone),
+            ~others if tx.shared else true(),
             _DRAFT.expires_ms > now_ms,
         )
         .order_by(_DRAFT.created_ms, _DRAFT.id)

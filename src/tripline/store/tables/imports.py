@@ -27,13 +27,12 @@ import_draft = Table(
     Column("created", Integer, nullable=False, comment="rows that were registered"),
     Column("note", String(16), comment="why the latest work registered nothing"),
     Column("holder", String(64), nullable=False, comment="process that works on it"),
-    Column("held_until_ms", BigInteger, nullable=False, comment="when others may take that over"),
     comment="files that wait to be registered",
 )
 Index("ix_import_draft_account", import_draft.c.account_id, import_draft.c.created_ms)
 Index("ix_import_draft_company", import_draft.c.company_id)
 Index("ix_import_draft_expires", import_draft.c.expires_ms)
-Index("ix_import_draft_state", import_draft.c.state, import_draft.c.held_until_ms)
+Index("ix_import_draft_state", import_draft.c.state)
 
 
 import_row = Table(
