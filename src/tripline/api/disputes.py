@@ -7,7 +7,7 @@ from litestar.types import ASGIApp
 from tripline.domain import corrections, fields
 from tripline.domain.access import Action, Actor
 from tripline.domain.disputes import AlreadyDisputed, NotOpen, OwnDispute, Reason, State, TooManyDisputes
-from tripline.domain.ids import TripId, UserId
+from tripline.domain.ids import UserId
 from tripline.domain.refusals import BadParameter
 from tripline.http import answers, languages, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of, scores_of
@@ -36,12 +36,9 @@ async def open_dispute(request: Call) -> ASGIApp:
     """Dispute an event of a scored trip, or the whole trip."""
     context = context_of(request)
 
-    def admitted(tx: ReadTx) -> tuple[Actor, TripId]:
-        actor, trip_id = _trip(tx, request)
-        service.admit_to_trip(tx, actor=actor, trip_id=trip_id)
-        return actor, trip_id
-
-    actor, trip_id = await context.store.read_short(admitted)
+    actor = await permission.admitted(
+        request, lambda tx, actor: service.admit_to_trip(tx, actor=actor, trip_id=parameters.trip_id(request))
+    )
     sent = rest_bodies.read(await parameters.json_object(request), OpenDispute)
     reason = fields.one_of("reason", sent.reason, list(Reason))
     if reason is None:
@@ -50,7 +47,7 @@ async def open_dispute(request: Call) -> ASGIApp:
     event_id = parameters.uuid_of(sent.event_id, "eventId") if sent.event_id else None
     opened = await scores_of(request).disputes.open(
         actor=actor,
-        trip_id=trip_id,
+        trip_id=parameters.trip_id(request),
         reason=Reason(reason),
         text=text,
         event_id=event_id,
@@ -64,22 +61,21 @@ async def open_dispute(request: Call) -> ASGIApp:
 async def list_disputes_of_trip(request: Call) -> ASGIApp:
     """The disputes of the trip, with their outcomes."""
 
-    def work(tx: ReadTx) -> Disputes:
-        actor, trip_id = _trip(tx, request)
-        return Disputes([dispute(each) for each in service.of_trip(tx, actor=actor, trip_id=trip_id)])
+    def work(tx: ReadTx, actor: Actor) -> Disputes:
+        found = service.of_trip(tx, actor=actor, trip_id=parameters.trip_id(request))
+        return Disputes([dispute(each) for each in found])
 
-    return answers.ok(await context_of(request).store.read(work))
+    return await reads.many(request, work)
 
 
 @operation("GET", "/api/tre/v1_3/dispute/{disputeId}", access=Action.DRIVING_READ, answer=Dispute)
 async def read_dispute(request: Call) -> ASGIApp:
     """A dispute, also for the person who opened it and may not read its trip any more."""
 
-    def work(tx: ReadTx) -> Dispute:
-        actor, dispute_id = _dispute(tx, request)
-        return dispute(service.read(tx, actor=actor, dispute_id=dispute_id))
+    def work(tx: ReadTx, actor: Actor) -> Dispute:
+        return dispute(service.read(tx, actor=actor, dispute_id=_dispute_id(request)))
 
-    return answers.ok(await context_of(request).store.read_short(work))
+    return await reads.one(request, work)
 
 
 @operation(
@@ -121,12 +117,10 @@ async def decide_dispute(request: Call) -> ASGIApp:
     with a reason."""
     context = context_of(request)
 
-    def admitted(tx: ReadTx) -> tuple[Actor, str]:
-        actor, dispute_id = _dispute(tx, request)
-        service.to_decide(tx, actor=actor, dispute_id=dispute_id)
-        return actor, dispute_id
-
-    actor, dispute_id = await context.store.read_short(admitted)
+    actor = await permission.admitted(
+        request, lambda tx, actor: service.to_decide(tx, actor=actor, dispute_id=_dispute_id(request))
+    )
+    dispute_id = _dispute_id(request)
     sent = rest_bodies.read(await parameters.json_object(request), DecideDispute)
     if (accept := sent.accept) is None:
         raise BadParameter.missing("accept")
@@ -167,18 +161,13 @@ async def withdraw_dispute(request: Call) -> ASGIApp:
     context = context_of(request)
 
     def work(tx: WriteTx) -> Dispute:
-        actor, dispute_id = _dispute(tx, request)
-        return dispute(scores_of(request).disputes.withdraw(tx, actor=actor, dispute_id=dispute_id))
+        actor = permission.permitted_in(tx, request)
+        return dispute(scores_of(request).disputes.withdraw(tx, actor=actor, dispute_id=_dispute_id(request)))
 
     withdrawn = await context.store.write(work)
     notifications.send(context.signals, service.CHANGED)
     return answers.ok(withdrawn)
 
 
-def _trip(tx: ReadTx, request: Call) -> tuple[Actor, TripId]:
-    """The caller and the trip."""
-    return permission.permitted_in(tx, request), parameters.trip_id(request)
-
-
-def _dispute(tx: ReadTx, request: Call) -> tuple[Actor, str]:
-    return permission.permitted_in(tx, request), parameters.path_id(request, "disputeId")
+def _dispute_id(request: Call) -> str:
+    return parameters.path_id(request, "disputeId")

@@ -59,15 +59,14 @@ async def list_policies(request: Call) -> ASGIApp:
 async def read_policy(request: Call) -> ASGIApp:
     """One scoring policy, by the number that scores name."""
 
-    def work(tx: ReadTx) -> ScoringPolicy:
-        permission.permitted_in(tx, request)
+    def work(tx: ReadTx, _: Actor) -> ScoringPolicy:
         number = request.path_params["policy"]
         found = policies.one(tx, _number(number))
         if found is None:
             raise NotFound("policy", no=number)
         return _policy(found)
 
-    return answers.ok(await context_of(request).store.read_short(work))
+    return await reads.one(request, work)
 
 
 @operation("GET", "/api/tre/v1_3/company/{companyId}/scoring", access=Action.POLICY_CHOOSE, answer=CompanyScoring)

@@ -24,8 +24,8 @@ from tripline.wire.rest.base import Page
 async def count(request: Call) -> ASGIApp:
     """How many messages to the company's server wait, were given up, or were delivered and never confirmed."""
 
-    def work(tx: ReadTx) -> rest_pushes.PushCounts:
-        actor, company_id = _asked(tx, request)
+    def work(tx: ReadTx, actor: Actor) -> rest_pushes.PushCounts:
+        company_id = parameters.company_id(request)
         found = service.counts(tx, actor=actor, company_id=company_id)
         return rest_pushes.PushCounts(
             waiting=found.waiting,
@@ -36,7 +36,7 @@ async def count(request: Call) -> ASGIApp:
             last_error=found.last_error,
         )
 
-    return answers.ok(await context_of(request).store.read(work))
+    return await reads.many(request, work)
 
 
 @operation(
@@ -48,8 +48,8 @@ async def count(request: Call) -> ASGIApp:
 async def list_parked(request: Call) -> ASGIApp:
     """Messages to the company's server that were given up, by the time they were last put in line."""
 
-    def work(tx: ReadTx) -> Page:
-        actor, company_id = _asked(tx, request)
+    def work(tx: ReadTx, actor: Actor) -> Page:
+        company_id = parameters.company_id(request)
         service.admit(tx, actor=actor, company_id=company_id)
         return reads.by_time(
             request,
@@ -58,7 +58,7 @@ async def list_parked(request: Call) -> ASGIApp:
             id_of=lambda parked: parked.id,
         )
 
-    return answers.ok(await reads.page(request, work))
+    return await reads.answer(request, work)
 
 
 @operation(
@@ -126,20 +126,12 @@ async def rotate_secret(request: Call) -> ASGIApp:
     return answers.ok(_secret(made, by["now_ms"]))
 
 
-def _asked(tx: ReadTx, request: Call) -> tuple[Actor, CompanyId]:
-    actor = permission.permitted_in(tx, request)
-    return actor, parameters.company_id(request)
-
-
 async def _admitted(request: Call) -> tuple[Actor, CompanyId]:
     """The caller and the company; ownership is checked before the body, and again in the transaction of the change."""
-
-    def work(tx: ReadTx) -> tuple[Actor, CompanyId]:
-        actor, company_id = _asked(tx, request)
-        service.admit(tx, actor=actor, company_id=company_id)
-        return actor, company_id
-
-    return await context_of(request).store.read_short(work)
+    actor = await permission.admitted(
+        request, lambda tx, actor: service.admit(tx, actor=actor, company_id=parameters.company_id(request))
+    )
+    return actor, parameters.company_id(request)
 
 
 def _secret(found: Secret, now_ms: int) -> rest_pushes.PushSecret:

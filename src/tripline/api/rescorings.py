@@ -79,11 +79,10 @@ async def list_rescorings(request: Call) -> ASGIApp:
 async def read_rescoring(request: Call) -> ASGIApp:
     """The progress of a rescoring, and its changes so far."""
 
-    def work(tx: ReadTx) -> Rescoring:
-        actor, rescoring_id = _rescoring(tx, request)
-        return rescoring(rescorings.read(tx, actor=actor, rescoring_id=rescoring_id))
+    def work(tx: ReadTx, actor: Actor) -> Rescoring:
+        return rescoring(rescorings.read(tx, actor=actor, rescoring_id=_rescoring_id(request)))
 
-    return answers.ok(await context_of(request).store.read_short(work))
+    return await reads.one(request, work)
 
 
 @operation(
@@ -98,11 +97,11 @@ async def cancel_rescoring(request: Call) -> ASGIApp:
     context = context_of(request)
 
     def work(tx: WriteTx) -> Rescoring:
-        actor, rescoring_id = _rescoring(tx, request)
+        actor, rescoring_id = permission.permitted_in(tx, request), _rescoring_id(request)
         return rescoring(rescorings.cancel(tx, actor=actor, rescoring_id=rescoring_id, now_ms=context.clock()))
 
     return answers.ok(await context.store.write(work))
 
 
-def _rescoring(tx: ReadTx, request: Call) -> tuple[Actor, str]:
-    return permission.permitted_in(tx, request), parameters.path_id(request, "rescoringId")
+def _rescoring_id(request: Call) -> str:
+    return parameters.path_id(request, "rescoringId")

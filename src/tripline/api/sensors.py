@@ -77,19 +77,18 @@ async def register(request: Call) -> ASGIApp:
 async def find(request: Call) -> ASGIApp:
     """The sensor with a serial number, in the caller's service type, or with a telephone number; give one of them."""
 
-    def work(tx: ReadTx) -> Sensor:
-        actor = permission.permitted_in(tx, request)
+    def work(tx: ReadTx, actor: Actor) -> rest_sensors.SensorRecord:
         query = request.query_params
         serial_no, mdn = parameters.query_text(query, "serialNo"), parameters.query_text(query, "mdn")
         if serial_no is not None and mdn is not None:
             raise BadParameter("not_together", one="serialNo", other="mdn")
         if mdn is not None:
-            return service.read_by_mdn(tx, actor=actor, mdn=mdn)
+            return rest_sensors.sensor_record(service.read_by_mdn(tx, actor=actor, mdn=mdn))
         if serial_no is not None:
-            return service.read_by_serial(tx, actor=actor, serial_no=serial_no)
+            return rest_sensors.sensor_record(service.read_by_serial(tx, actor=actor, serial_no=serial_no))
         raise BadParameter.missing("serialNo")
 
-    return answers.ok(rest_sensors.sensor_record(await context_of(request).store.read_short(work)))
+    return await reads.one(request, work)
 
 
 @operation("GET", "/api/tre/v1/sensor/{sensorId}", access=Action.SENSOR_READ, answer=rest_sensors.SensorRecord)

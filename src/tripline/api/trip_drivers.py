@@ -12,9 +12,9 @@ from litestar.types import ASGIApp
 from tripline.domain import corrections
 from tripline.domain.access import Action, Actor
 from tripline.domain.corrections import TripDriver
-from tripline.domain.ids import TripId, UserId
+from tripline.domain.ids import UserId
 from tripline.domain.refusals import BadParameter
-from tripline.http import answers, changes, languages, parameters, permission
+from tripline.http import answers, changes, languages, parameters, permission, reads
 from tripline.http.context import Call, context_of
 from tripline.http.operations import Value, operation
 from tripline.services import notifications
@@ -40,15 +40,14 @@ _ASKED: Final = Value(
 async def read_driver(request: Call) -> ASGIApp:
     """The driver of a past trip that the caller may correct, with a preview of another driver."""
 
-    def work(tx: ReadTx) -> DriverOfTrip:
-        actor, trip_id = _trip(tx, request)
-        known = service.to_correct(tx, actor=actor, trip_id=trip_id)
+    def work(tx: ReadTx, actor: Actor) -> DriverOfTrip:
+        known = service.to_correct(tx, actor=actor, trip_id=parameters.trip_id(request))
         asked = parameters.query_id(request.query_params, _DRIVER)
         if asked is None:
             return driver_of_trip(known)
         return driver_of_trip(known, service.preview(tx, actor=actor, known=known, driver_id=UserId(asked)))
 
-    return answers.ok(await context_of(request).store.read(work))
+    return await reads.many(request, work)
 
 
 @operation(
@@ -62,14 +61,10 @@ async def read_driver(request: Call) -> ASGIApp:
 )
 async def correct_driver(request: Call) -> ASGIApp:
     """Give a past trip another driver; its score, and the sums and rankings of both people, follow at once."""
-    context = context_of(request)
-
-    def admitted(tx: ReadTx) -> tuple[Actor, TripId]:
-        actor, trip_id = _trip(tx, request)
-        service.to_correct(tx, actor=actor, trip_id=trip_id)
-        return actor, trip_id
-
-    actor, trip_id = await context.store.read_short(admitted)
+    actor = await permission.admitted(
+        request, lambda tx, actor: service.to_correct(tx, actor=actor, trip_id=parameters.trip_id(request))
+    )
+    trip_id = parameters.trip_id(request)
     sent = rest_bodies.read(await parameters.json_object(request), CorrectDriver)
     if not sent.driver_id:
         raise BadParameter.missing(_DRIVER)
@@ -94,7 +89,7 @@ async def withdraw_driver(request: Call) -> ASGIApp:
     """Withdraw the correction: the trip has the driver that its messages name."""
 
     def work(tx: WriteTx) -> TripDriver:
-        actor, trip_id = _trip(tx, request)
+        actor, trip_id = permission.permitted_in(tx, request), parameters.trip_id(request)
         return service.withdraw(tx, **changes.by(request, actor), trip_id=trip_id, language=languages.asked_of(request))
 
     return await _written(request, work)
@@ -106,8 +101,3 @@ async def _written(request: Call, work: Callable[[WriteTx], TripDriver]) -> ASGI
     changed = await context.store.write(work)
     notifications.send(context.signals, notifications.mail_due())
     return answers.ok(driver_of_trip(changed))
-
-
-def _trip(tx: ReadTx, request: Call) -> tuple[Actor, TripId]:
-    """The caller and the trip."""
-    return permission.permitted_in(tx, request), parameters.trip_id(request)

@@ -244,11 +244,10 @@ async def _list(request: Call, role: Authority) -> ASGIApp:
 
 
 async def _count(request: Call, role: Authority) -> ASGIApp:
-    def work(tx: ReadTx) -> int:
-        actor = permission.permitted_in(tx, request)
-        return service.count(tx, actor=actor, company_id=_company(tx, request, actor), role=role)
+    def work(tx: ReadTx, actor: Actor) -> Count:
+        return Count(service.count(tx, actor=actor, company_id=_company(tx, request, actor), role=role))
 
-    return answers.ok(Count(await context_of(request).store.read(work)))
+    return await reads.many(request, work)
 
 
 def _company(tx: ReadTx, request: Call, actor: Actor) -> CompanyId:

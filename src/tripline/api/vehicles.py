@@ -10,10 +10,9 @@ from litestar.types import ASGIApp
 
 from tripline.api import counts
 from tripline.domain import access, vehicles
-from tripline.domain.access import Action
+from tripline.domain.access import Action, Actor
 from tripline.domain.refusals import BadParameter
-from tripline.domain.vehicles import Vehicle
-from tripline.http import answers, changes, parameters, permission
+from tripline.http import answers, changes, parameters, permission, reads
 from tripline.http.context import Call, context_of
 from tripline.http.operations import Value, operation
 from tripline.services import notifications
@@ -69,14 +68,13 @@ async def register(request: Call) -> ASGIApp:
 async def find(request: Call) -> ASGIApp:
     """The vehicle with this number in the caller's service type."""
 
-    def work(tx: ReadTx) -> Vehicle:
-        actor = permission.permitted_in(tx, request)
+    def work(tx: ReadTx, actor: Actor) -> rest_vehicles.VehicleRecord:
         number = parameters.query_text(request.query_params, "vehicleNo")
         if number is None:
             raise BadParameter.missing("vehicleNo")
-        return service.read_by_number(tx, actor=actor, vehicle_no=number)
+        return rest_vehicles.vehicle_record(service.read_by_number(tx, actor=actor, vehicle_no=number))
 
-    return answers.ok(rest_vehicles.vehicle_record(await context_of(request).store.read_short(work)))
+    return await reads.one(request, work)
 
 
 @operation("GET", "/api/tre/v1/vehicle/{vehicleId}", access=Action.VEHICLE_READ, answer=rest_vehicles.VehicleRecord)
