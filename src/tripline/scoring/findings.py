@@ -145,8 +145,10 @@ class Findings(msgspec.Struct, frozen=True):
         )
 
     def _limits(self, trip: int) -> Limits:
-        shares = {each.name.lower(): round(float(self.limits[trip, each]), 4) for each in LimitSource}
-        return BY_DEFAULT if shares["default"] == 1 else Limits(**shares)
+        shares = np.round(self.limits[trip], 4).tolist()
+        if shares[LimitSource.DEFAULT] == 1:
+            return BY_DEFAULT
+        return Limits(**{each.name.lower(): shares[each] for each in LimitSource})
 
     def counts(self, *kinds: EventType) -> Ints:
         """Events of these kinds in each trip."""

@@ -27,7 +27,7 @@ class Worth:
         burden = np.where(events.type == EventType.OVERSPEED, over * events.seconds + events.far_over, harsh)
         self._kinds: dict[EventType, _Kind] = {}
         for types in COUNTED.values():
-            of_kind = events.of_types(types)
+            of_kind = np.flatnonzero(events.of_types(types))
             self._kinds |= dict.fromkeys(types, _kind(events.time_ms[of_kind], burden[of_kind]))
         time_ms, brakings = work.drives.time_ms, work.brakings
         self._brakings = np.sort(time_ms[brakings.first]).tolist(), np.sort(time_ms[brakings.last]).tolist()
@@ -69,5 +69,7 @@ class _Kind(NamedTuple):
 
 
 def _kind(times_ms: Ints, burdens: Floats) -> _Kind:
+    if not times_ms.size:
+        return _Kind([], [0.0])
     order = np.argsort(times_ms, kind="stable")
     return _Kind(times_ms[order].tolist(), [0.0, *np.cumsum(burdens[order]).tolist()])

@@ -21,7 +21,19 @@ def measured(speed, *, offset_ms=0, **trip):
         known = np.nan_to_num(speed, nan=36)
         step = np.clip(np.diff(t, prepend=t[0]), 0, 30)
         trip["lat"] = 36 + METRE * np.cumsum(known / 3.6 * step)
-    return measures.of_trip(kernel.worked(drives({"speed": speed, **trip}), Rules()), Rules(), utc_offset_ms=offset_ms)
+    drive = {"speed": speed, **trip}
+    (alone,) = of_trips([drive], [offset_ms])
+    # Beside others: neither takes anything from the next.
+    assert of_trips([OTHER, drive, {"speed": []}, OTHER, drive], [0, offset_ms, 0, 0, offset_ms])[1::3] == [alone] * 2
+    return alone
+
+
+def of_trips(trips, offsets_ms):
+    return measures.of_trips(kernel.worked(drives(*trips), Rules()), Rules(), utc_offsets_ms=offsets_ms)
+
+
+OTHER = {"speed": [0.0] * 301 + [140.0] * 400, "lat": 36 + METRE * np.cumsum([0.0] * 301 + [39.0] * 400)}
+"""A trip with the measures that end of themselves, and those that go on to its end."""
 
 
 def standing(seconds):

@@ -16,7 +16,8 @@ import msgspec
 import numpy as np
 
 from tripline.roads.located import Road
-from tripline.scoring import measures, overspeed, score, style
+from tripline.scoring import overspeed, score, style
+from tripline.scoring.drives import Flags
 from tripline.scoring.findings import Events
 from tripline.scoring.kernel import Block, Work
 from tripline.scoring.measures import Measures
@@ -146,13 +147,12 @@ def of_block(
     scored: TripScore | None,
     quality: Quality,
     annulled: Sequence[Annulled],
-    utc_offset_ms: int,
+    measured: Measures,
     roads: Sequence[Road],
 ) -> TripFindings:
     """Collect the findings of one trip of a judged block.
 
-    `scored`: its score, if it has one; `roads`: the roads that the samples refer to by index; `utc_offset_ms`: UTC
-    offset of the local time when it began.
+    `scored`: its score, if it has one; `roads`: the roads that the samples refer to by index.
     """
     work = block.work.of_trip(trip)
     worth = Worth(work, block.findings, trip, scored, rules)
@@ -164,7 +164,7 @@ def of_block(
         corners=_moments(work, work.corners, rules.style.cornering_weight, worth),
         score=None if scored is None else scored.score,
         distance_m=float(block.findings.distance_m[trip]),
-        measures=measures.of_trip(work, rules, utc_offset_ms=utc_offset_ms),
+        measures=measured,
         quality=quality,
         limits=_limits(work, rules, roads),
     )
@@ -280,23 +280,15 @@ def _moments(work: Work, runs: style.Runs, weight: float, worth: Worth) -> list[
 
 def _limits(work: Work, rules: Rules, roads: Sequence[Road]) -> list[LimitRun]:
     drives = work.drives
-    every = np.arange(drives.time_ms.size)
-    if not every.size:
+    if not drives.time_ms.size:
         return []
-    limits, ways = overspeed.limits_kmh(drives, every, rules), overspeed.sources(drives, every, rules)
-    # A map splits one road into many links.
-    numbers: dict[str | None, int] = {None: -1}
-    alike = np.array([numbers.setdefault(each.name, len(numbers)) for each in roads] + [-1], np.int32)
-    links = overspeed.roads(drives, every)
-    names = alike[links]
     apart = (work.spacing > rules.guards.gap_ms) | (work.spacing <= 0)
     apart[drives.starts[1:-1] - 1] = True
-    last = np.flatnonzero(
-        np.append(apart | (np.diff(limits) != 0) | (np.diff(ways) != 0) | (np.diff(names) != 0), True)
-    )
+    last = np.flatnonzero(np.append(apart | _changes(work, rules, roads), True))
     first = np.append(0, last[:-1] + 1)
     ends = np.where(np.append(apart, True)[last], last, last + 1)
-    columns = drives.time_ms[first], drives.time_ms[ends], limits[first], ways[first], links[first]
+    limits, ways = overspeed.limits_kmh(drives, first, rules), overspeed.sources(drives, first, rules)
+    columns = drives.time_ms[first], drives.time_ms[ends], limits, ways, overspeed.roads(drives, first)
     return [
         LimitRun(
             begin_ms=begin_ms,
@@ -307,3 +299,21 @@ def _limits(work: Work, rules: Rules, roads: Sequence[Road]) -> list[LimitRun]:
         )
         for begin_ms, end_ms, limit, way, link in zip(*(column.tolist() for column in columns), strict=True)
     ]
+
+
+def _changes(work: Work, rules: Rules, roads: Sequence[Road]) -> Flags:
+    """True for the intervals in which the limit, its source or the name of the road changes."""
+    drives = work.drives
+    if drives.limit_kmh is None:
+        return np.zeros(work.spacing.size, np.bool_)
+    every = np.arange(drives.time_ms.size)
+    # A map splits one road into many links.
+    numbers: dict[str | None, int] = {None: -1}
+    alike = np.array([numbers.setdefault(each.name, len(numbers)) for each in roads] + [-1], np.int32)
+    columns = (
+        overspeed.limits_kmh(drives, every, rules),
+        overspeed.sources(drives, every, rules),
+        alike[overspeed.roads(drives, every)],
+    )
+    changed: Flags = np.logical_or.reduce([np.diff(column) != 0 for column in columns])
+    return changed

@@ -15,13 +15,14 @@ from tripline.domain import instants, trips
 from tripline.domain.ids import VehicleId
 from tripline.ports.maps import RoadMatcher
 from tripline.roads.located import Located, Road
-from tripline.scoring import covers, kernel, quality
+from tripline.scoring import covers, kernel, measures, quality
 from tripline.scoring import policy as verdicts
 from tripline.scoring.annulments import Annulment
 from tripline.scoring.covers import Cover, Interval
 from tripline.scoring.drives import Drives
 from tripline.scoring.findings import Events, Spans
 from tripline.scoring.kernel import Block
+from tripline.scoring.measures import Measures
 from tripline.scoring.quality import Quality
 from tripline.scoring.rules import Rules
 from tripline.scoring.score import NotScored, TripScore
@@ -100,7 +101,8 @@ def found(placed: Located, task: Task, rules: Rules, *, utc_offset_ms: int) -> T
     (block,) = kernel.blocks(placed.drives, rules, annulments(task, 0))
     (verdict,) = verdicts.judged(block.findings, rules)
     told = _quality(block, 0, task, placed)
-    return _found(block, 0, task, placed.roads, verdict, told, rules, utc_offset_ms)
+    (measured,) = measures.of_trips(block.work, rules, utc_offsets_ms=[utc_offset_ms])
+    return _found(block, 0, task, placed.roads, verdict, told, rules, measured)
 
 
 def utc_offset_ms(at_ms: int, zone: datetime.tzinfo) -> int:
@@ -122,14 +124,14 @@ def _found(
     verdict: TripScore | NotScored,
     told: Quality,
     rules: Rules,
-    utc_offset_ms: int,
+    measured: Measures,
 ) -> TripFindings:
     return findings.of_block(
         *(block, trip, rules),
         scored=verdict if isinstance(verdict, TripScore) and not is_annulled(task) else None,
         quality=told,
         annulled=task.annulled,
-        utc_offset_ms=utc_offset_ms,
+        measured=measured,
         roads=roads,
     )
 
@@ -142,6 +144,8 @@ def _judged(tasks: Sequence[Task], policy: Policy, roads: RoadMatcher | None, zo
     for block in kernel.blocks(placed.drives, policy.rules, annulled):
         events = _events(block.findings.events, len(block.trips), placed.roads)
         spans = _spans(block.findings.spans, len(block.trips))
+        offsets_ms = [] if zone is None else [utc_offset_ms(tasks[no].job.begun_ms, zone) for no in block.trips]
+        measured = [] if zone is None else measures.of_trips(block.work, policy.rules, utc_offsets_ms=offsets_ms)
         for trip, verdict in enumerate(verdicts.judged(block.findings, policy.rules)):
             no = block.trips[trip]
             task, job = tasks[no], tasks[no].job
@@ -152,9 +156,8 @@ def _judged(tasks: Sequence[Task], policy: Policy, roads: RoadMatcher | None, zo
                 reason = _sample_reason(verdict, moments=moments)
             kept, details = quality.written(told), b""
             if zone is not None and len(task.packed) <= reads.EXPLAINED * SAMPLE_BYTES:
-                offset_ms = utc_offset_ms(job.begun_ms, zone)
                 details = findings.written(
-                    _found(block, trip, task, placed.roads, verdict, told, policy.rules, offset_ms)
+                    _found(block, trip, task, placed.roads, verdict, told, policy.rules, measured[trip])
                 )
             if reason is None and isinstance(verdict, TripScore):
                 cover = covers.joined(spans[trip])
