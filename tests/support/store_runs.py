@@ -6,12 +6,14 @@ and what brings PostgreSQL along by itself, which belongs to every run.
 
 `pytest --store=both` runs everything on SQLite, and of the folders `TWICE` what the other run would: each of their
 files is there a second time, as `tests/unit/test_this.py[postgresql]`. The second time is marked `deep`, except in the
-folders `QUICK_THE_SECOND_TIME`.
+folders `QUICK_THE_SECOND_TIME`. Of the folders `HALF` each run of the deep suite draws every other test.
 
 `pytest --store=none` leaves out the files of these folders that touch a store.
 """
 
+import hashlib
 import os
+import random
 import sys
 from collections import Counter
 from collections.abc import Generator, Iterator
@@ -27,10 +29,16 @@ TWICE = ("contract", "unit", "integration")
 """Folders that a run on both stores takes twice: what is in the others starts whole servers, slowly."""
 QUICK_THE_SECOND_TIME = ("contract", "unit/store")
 """Folders that are about the store itself."""
+HALF = ("unit/api", "unit/http", "unit/portal")
+"""Folders whose tests reach the store through services, most of which have tests of their own on PostgreSQL."""
 APART = ("support.postgres", "support.databases", "support.ingest_nodes")
 """A test file that names one of these is about PostgreSQL whatever the run is about."""
 NO_STORE = "touch no store"
 IN_EVERY_RUN = "bring PostgreSQL along"
+NOT_DRAWN = "not drawn"
+SEED = "TRIPLINE_TESTS_SEED"
+_DRAWN_BY = "TESTED_STORE_SEED"
+"""Environment variable of a run: the seed that all its processes draw by."""
 _LEFT_OUT = pytest.StashKey[Counter[str]]()
 _SERVER = pytest.StashKey[postgres.Cluster]()
 
@@ -48,6 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "once(why): says nothing more on another store; run on SQLite alone")
     config.stash[_LEFT_OUT] = Counter()
     os.environ[stores.VARIABLE] = _usual(config)
+    os.environ.setdefault(_DRAWN_BY, os.environ.get(SEED) or str(random.randrange(10**6)))
     if config.option.store in (SQLITE, NONE) or hasattr(config, "workerinput") or config.option.collectonly:
         return
     if postgres.programs() is None:
@@ -113,6 +122,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave out what PostgreSQL is not asked for."""
     every = config.option.store == POSTGRESQL
     reasons = {item: _why_not(item) for item in items if every or item.getparent(OnPostgres) is not None}
+    if config.option.markexpr == suites.DEEP:
+        reasons |= {item: why or _not_drawn(item) for item, why in reasons.items()}
     config.stash[_LEFT_OUT].update(reason for reason in reasons.values() if reason)
     config.hook.pytest_deselected(items=[item for item, reason in reasons.items() if reason])
     items[:] = [item for item in items if not reasons.get(item)]
@@ -136,7 +147,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     left_out = config.stash[_LEFT_OUT]
     if left_out:
         parts = ", ".join(f"{count} {reason}" for reason, count in left_out.most_common())
-        terminalreporter.write_line(f"not run on PostgreSQL: {parts}")
+        drawn = f"; {SEED}={os.environ[_DRAWN_BY]}" if left_out[NOT_DRAWN] else ""
+        terminalreporter.write_line(f"not run on PostgreSQL: {parts}{drawn}")
 
 
 @pytest.fixture(autouse=True)
@@ -161,6 +173,17 @@ def _usual(config: pytest.Config) -> str:
     """The store of tests that are there once."""
     chosen: str = config.option.store
     return SQLITE if chosen in (BOTH, NONE) else chosen
+
+
+def is_drawn(inside: Path, test: str, seed: str) -> bool:
+    """Whether a run of the deep suite has this test on PostgreSQL. `inside`: its file, within `tests`."""
+    drawn = hashlib.sha256(f"{seed} {test}".encode()).digest()[0] % 2 == 0
+    return drawn or not any(inside.is_relative_to(folder) for folder in HALF)
+
+
+def _not_drawn(item: pytest.Item) -> str | None:
+    drawn = is_drawn(item.path.relative_to(imports.TESTS), item.nodeid, os.environ[_DRAWN_BY])
+    return None if drawn else NOT_DRAWN
 
 
 def _why_not(item: pytest.Item) -> str | None:

@@ -1,0 +1,27 @@
+"""Tests that a run of the deep suite draws for PostgreSQL."""
+
+from pathlib import Path
+
+import pytest
+from tests.support import store_runs
+
+pytestmark = pytest.mark.once("draws tests")
+
+TESTS = [f"test_{number}" for number in range(1_000)]
+
+
+def drawn(file: str, seed: str) -> set[str]:
+    return {test for test in TESTS if store_runs.is_drawn(Path(file), test, seed)}
+
+
+def test_each_run_draws_half_of_the_tests_of_rest_and_the_portal_and_another_run_others() -> None:
+    file = "unit/api/test_scores.py"
+    one, other = drawn(file, "1"), drawn(file, "2")
+
+    assert all(400 < len(each) < 600 for each in (one, other))
+    assert 200 < len(one & other) < 300
+    assert drawn(file, "1") == one
+
+
+def test_tests_of_services_and_stores_are_all_run() -> None:
+    assert all(len(drawn(f"unit/{folder}/test_a.py", "1")) == len(TESTS) for folder in ("services", "store"))
