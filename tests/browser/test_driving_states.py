@@ -1,6 +1,7 @@
 """Every state of the pages about driving in a browser: axe, console, policy, width, and requests to this server alone.
 
-A state is a row of `STATES`. Each run draws a theme, a language and a width for every row, few for each visitor.
+A state is a row of `STATES`. Each run draws a theme, a language and a width for every visitor: opening a window takes
+as long as two pages in it.
 """
 
 import asyncio
@@ -38,8 +39,6 @@ MAP = "[data-map]:not([data-state=drawing])"
 SAID = "main [data-part=state]:not([hidden])"
 LIVE = ".live[data-stream=live]"
 ANYBODY = "nobody"
-LOOKS_EACH = 4
-"""Looks that each visitor has in a run: a window for each, since opening one takes as long as two pages in it."""
 
 
 class Fleet:
@@ -290,7 +289,9 @@ def show(watched, address, state):
 def shown(world, browser, turn, state):
     """A page in its state, in a window of its own."""
     origin, session, address = visit_of(world, state)
-    with portal_browser.watching(browser, origin, portal_browser.rotated(turn), session=session) as watched:
+    with portal_browser.watching(
+        browser, origin, portal_browser.rotated(turn), session=session, scale=portal_browser.COARSE
+    ) as watched:
         show(watched, address, state)
         yield watched
 
@@ -316,12 +317,12 @@ def test_without_webgl_each_page_says_so_and_has_no_troubles(world):
 def test_no_state_has_troubles_or_asks_another_host(world, browser):
     guests = list(dict.fromkeys(guest for _, guest, *_ in STATES))
     drawn, found = defaultdict(list), {}
-    for turn, state in enumerate(STATES):
+    for state in STATES:
         origin, session, address = visit_of(world, state)
-        look = portal_browser.rotated(LOOKS_EACH * guests.index(state[1]) + turn % LOOKS_EACH)
+        look = portal_browser.rotated(guests.index(state[1]))
         drawn[origin, session, look].append((address, state))
     for (origin, session, look), visits in drawn.items():
-        with portal_browser.watching(browser, origin, look, session=session) as watched:
+        with portal_browser.watching(browser, origin, look, session=session, scale=portal_browser.COARSE) as watched:
             for address, state in visits:
                 show(watched, address, state)
                 if troubles := troubles_of(watched, state[0]):

@@ -21,6 +21,8 @@ from tests.support import portal_tour, required
 
 AXE = Path(__file__).with_name("portal") / "node_modules" / "axe-core" / "axe.min.js"
 ALONE = "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"
+FLAGS = (ALONE, "--no-sandbox", "--disable-gpu", "--js-flags=--no-opt --no-maglev")
+"""No page of a test is open for long enough to gain from scripts that are compiled well."""
 HEIGHT = 900
 PATIENCE_MS = 15_000
 """How long a test waits for an element."""
@@ -40,6 +42,8 @@ class Look(msgspec.Struct, frozen=True):
 
 
 PLAIN = Look()
+COARSE = 0.5
+"""Drawn pixels for each pixel of the layout where nobody measures lines: drawing maps takes less time."""
 LOOKS = tuple(
     Look(theme, language, width)
     for width, theme, language in itertools.product((360, 1024, 1440), ("light", "dark"), ("en", "ko"))
@@ -73,7 +77,7 @@ def browsing(*flags: str, program: str | None = browsers.PROGRAM) -> Iterator[Br
     browsers.need("pages of the portal in a browser", program)
     required.need(AXE.is_file(), "pages of the portal in a browser", "axe-core is not installed")
     with sync_playwright() as player:
-        browser = player.chromium.launch(executable_path=program, args=[ALONE, "--no-sandbox", "--disable-gpu", *flags])
+        browser = player.chromium.launch(executable_path=program, args=[*FLAGS, *flags])
         try:
             yield browser
         finally:
@@ -92,7 +96,7 @@ def watching(
 ) -> Iterator[Watched]:
     """A page in a window of its own, with the cookie of this session; nothing is open in it yet.
 
-    `scale`: drawn pixels for each pixel of the layout. With fewer, maps take less time and lines are too thick.
+    `scale`: drawn pixels for each pixel of the layout; with fewer, lines are too thick.
     """
     with _window(browser, look, scripts=scripts, scale=scale) as window:
         if session is not None:
@@ -148,8 +152,10 @@ def axe(page: Page) -> list[str]:
     page.evaluate("scrollTo(0, 0)")
     page.evaluate(AXE.read_text("utf-8"))
     found = page.evaluate(
-        """(tags) => axe.run(document.querySelector("[data-menu][open]") ?? document, { runOnly: tags })
-            .then((result) => JSON.stringify(result.violations))""",
+        """(tags) => axe.run(
+            document.querySelector("[data-menu][open]") ?? document,
+            { runOnly: tags, resultTypes: ["violations"], selectors: false },
+        ).then((result) => JSON.stringify(result.violations))""",
         TAGS,
     )
     return [

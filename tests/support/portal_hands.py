@@ -21,8 +21,6 @@ from tripline.language.catalogue import Language
 TABS_MAX = 300
 """Presses of Tab after which something counts as out of reach."""
 _SHOWN_MAX = 2_000
-SCALE = 0.5
-"""Nobody measures lines in a story, and its maps are drawn for minutes."""
 
 
 class Hand:
@@ -132,7 +130,7 @@ class Hand:
 @contextmanager
 def window(browser: Browser, origin: str, language: str, kind: type[Hand], folder: Path) -> Iterator[Hand]:
     """A window of one person, with the hand that works in it; fails if a page complained or asked another host."""
-    with portal_browser.watching(browser, origin, Look(language=language), scale=SCALE) as watched:
+    with portal_browser.watching(browser, origin, Look(language=language), scale=portal_browser.COARSE) as watched:
         hand = kind(watched.page, origin, language)
         with hand.told(folder):
             yield hand
