@@ -95,7 +95,7 @@ def _microtrips(context: Context) -> list[Reading]:
     items = device_microtrips.of_objects(
         [Fields(each.value, context.received_ms) for each in sent], number, device_type
     )
-    return [*device_microtrips.read(items, text, header, number, device_type), *refusals]
+    return [*device_microtrips.read(items, text, header, number, device_type, cut=False), *refusals]
 
 
 class _Times(NamedTuple):

@@ -3,7 +3,7 @@
 Not here: the rules (`values.py`); remarks on the values (`wire/explanation/notes.py`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -35,20 +35,18 @@ class Header(msgspec.Struct, gc=False):
 class Fields:
     """An object of a payload. A value that is absent or unusable is None."""
 
-    __slots__ = ("item", "received_ms")
+    __slots__ = ("item", "received_ms", "sent")
 
     def __init__(self, item: Item, received_ms: int) -> None:
         self.item = item
         self.received_ms = received_ms
-
-    def sent(self, key: str) -> Any:
-        """The value as sent."""
-        return self.item.get(key)
+        self.sent: Callable[[str], Any] = item.get
 
     def trip_number(self) -> int | None:
         """`tid`, else `tripId` (I5)."""
-        tid, trip_id = device_values.whole(self.sent("tid")), device_values.whole(self.sent("tripId"))
-        return trip_id if tid is None else tid
+        sent, other = self.sent("tid"), self.sent("tripId")
+        tid = device_values.whole(sent)
+        return device_values.whole(other) if tid is None else tid
 
     def kind(self) -> int | None:
         """`try`: `PARKING` or driving (D25)."""
@@ -65,7 +63,8 @@ class Fields:
 
     def instant(self, *keys: str) -> int | None:
         """The first valid time (T1, T2), epoch ms."""
-        read = [device_values.instant(self.sent(key), self.received_ms) for key in keys]
+        sent = [self.sent(key) for key in keys]
+        read = (device_values.instant(value, self.received_ms) for value in sent)
         return next((at_ms for at_ms in read if at_ms is not None), None)
 
     def place(self, names: Sequence[Sequence[str]] = HERE, *, any_case: bool = False) -> Place | None:
@@ -87,7 +86,8 @@ class Noted(Fields):
     def __init__(self, item: Item, received_ms: int) -> None:
         super().__init__(item, received_ms)
         self.read: set[str] = set()
+        self.sent = self._sent
 
-    def sent(self, key: str) -> Any:
+    def _sent(self, key: str) -> Any:
         self.read.add(key)
-        return super().sent(key)
+        return self.item.get(key)

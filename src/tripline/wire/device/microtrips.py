@@ -15,7 +15,7 @@ import functools
 import math
 import struct
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -165,11 +165,12 @@ def read(
     header: Header,
     ty: int,
     device: str,
-    texts: Callable[[], Sequence[bytes]] | None = None,
+    *,
+    cut: bool = True,
 ) -> list[Microtrip]:
-    """One record for each run of items of one drive (A5); without `texts` one record, regardless of trip numbers.
+    """One record for each run of items of one drive (A5); unless `cut` one record, regardless of trip numbers.
 
-    `payload` is the JSON of all items, stored as sent when they make one record (A7); `texts` returns the JSON of each.
+    `payload` is the JSON of all items, stored as sent when they make one record (A7).
     """
     whole = (
         of_one(items[0], payload, header, ty, device)
@@ -179,10 +180,10 @@ def read(
     if whole is not None:
         return [whole]
     read = [_sample(item, header, device) for item in items]
-    cuts = [0] if texts is None else _cuts(read, at_parking=device == device_tables.BLACKBOX)
-    if texts is None or len(cuts) == 1:
+    cuts = _cuts(read, at_parking=device == device_tables.BLACKBOX) if cut else [0]
+    if len(cuts) == 1:
         return [_of_run(read, payload, header, ty, device)]
-    sent = texts()
+    sent = device_body.element_texts(payload)
     return [
         _of_run(read[start:end], device_body.array_of(sent[start:end]), header, ty, device)
         for start, end in zip(cuts, [*cuts[1:], len(read)], strict=True)

@@ -7,7 +7,6 @@ to one object), `kinds.py` (kind of message), `microtrips.py`, `records.py` (its
 Not here: trips, redeliveries, the store (`services/ingest`); payloads in REST answers (`stored_payloads.py`).
 """
 
-import functools
 from collections.abc import Sequence
 from typing import Any, Final, Literal
 
@@ -141,8 +140,7 @@ def _usual(
         if decoded.lat is None and decoded.lon is None:
             return None  # it may be an event (K2)
         return device_microtrips.read([decoded], payload, header, number, way.device)
-    texts = functools.partial(device_body.element_texts, payload)
-    return device_microtrips.read(decoded, payload, header, number, way.device, texts) if decoded else []
+    return device_microtrips.read(decoded, payload, header, number, way.device) if decoded else []
 
 
 class Message:
@@ -214,7 +212,7 @@ class Message:
             return rejected(reason, self.body)
         assert self._number is not None
         if self._number in device_tables.MICROTRIPS:
-            return self._microtrips([sent], text)[0]
+            return self._microtrips([item], text)[0]
         if self._number not in device_tables.TRIPS:
             return self._event(self._number, item, text)
         device = device_kinds.vehicle_device(self._number, [item], self.registered)
@@ -224,14 +222,13 @@ class Message:
         reason = self._unknown()
         if reason:
             return [rejected(reason, self.body)]
-        sent = device_body.objects_in(content, payload)
-        left_out = [rejected(device_reasons.ITEM_FORM, self.body)] if len(sent) < len(content) else []  # A4
+        items = [item for item in content if isinstance(item, dict)]
+        left_out = [rejected(device_reasons.ITEM_FORM, self.body)] if len(items) < len(content) else []  # A4
         if self._number not in device_tables.MICROTRIPS:
-            return [*(self._object(each) for each in sent), *left_out]  # A6
-        if not sent:
-            return [*left_out]
-        kept = device_body.array_of(each.text for each in sent) if left_out else payload
-        return [*self._microtrips(sent, kept), *left_out]
+            return [*map(self._object, device_body.objects_in(content, payload)), *left_out]  # A6
+        if left_out:
+            payload = device_body.array_of(each.text for each in device_body.objects_in(content, payload))
+        return [*(self._microtrips(items, payload) if items else ()), *left_out]
 
     def _unknown(self) -> str | None:
         """The reason against the message number; None when it is known or may be an event's (K7)."""
@@ -240,13 +237,11 @@ class Message:
         known = self._number in device_tables.TABLES or 100 <= self._number <= device_kinds.LARGEST
         return None if known else device_reasons.UNKNOWN_TYPE
 
-    def _microtrips(self, sent: Sequence[Json], payload: bytes) -> list[Microtrip]:
+    def _microtrips(self, items: Sequence[Item], payload: bytes) -> list[Microtrip]:
         assert self._number is not None
-        device = device_kinds.vehicle_device(self._number, [each.value for each in sent], self.registered)
-        items = device_microtrips.of_objects([self._read(each.value) for each in sent], self._number, device)
-        return device_microtrips.read(
-            items, payload, self.header, self._number, device, lambda: [each.text for each in sent]
-        )
+        device = device_kinds.vehicle_device(self._number, items, self.registered)
+        values = device_microtrips.of_objects([self._read(item) for item in items], self._number, device)
+        return device_microtrips.read(values, payload, self.header, self._number, device)
 
     def _event(self, number: int, item: Item, text: bytes) -> DeviceEvent:
         device = device_kinds.event_device(number, item, self.registered)
