@@ -82,7 +82,8 @@ def _cells(draft: Draft, row: Row, edit: Edit) -> list[str]:
         if not 0 <= column < max(columns, len(cells)):
             raise BadParameter("column", column=column + 1)
         if len(text) > CELL_MAX:
-            raise TooLong("characters", field=draft.header[column], most=CELL_MAX)
+            named = draft.header[column] if column < columns else str(column + 1)
+            raise TooLong("characters", field=named, most=CELL_MAX)
         cells.extend([""] * (column + 1 - len(cells)))
         cells[column] = text
     while len(cells) > columns and not cells[-1].strip():

@@ -148,6 +148,17 @@ def test_cells_beyond_the_header_are_mended_by_emptying_them(tmp_path):
     assert (list(row.cells), row.state) == (["A", "1"], RowState.GOOD)
 
 
+def test_long_text_beyond_the_header_is_refused_by_its_column(tmp_path):
+    async def scenario(app):
+        desk = await office(app)
+        draft = await desk.checked(HEADER + b"A,1,x\n")
+        with pytest.raises(TooLong) as refused:
+            await desk.edit(draft, 2, {2: "x" * (CELL_MAX + 1)})
+        return refused.value.field
+
+    assert rest.run(tmp_path, scenario) == "3"
+
+
 @pytest.mark.parametrize(
     ("number", "cells", "refusal"),
     [
