@@ -73,7 +73,7 @@ def of_trip(trip_id: str, found: TripSamples, zone: ZoneInfo, roads: RoadMatcher
 
     Raises ValueError when packed samples are truncated, `Outage`.
     """
-    way = track.of_packed(found.packed)
+    way = track.of_packed(found.packed, found.rules)
     told = None if found.facts is None else explanations.explained(trip_id, found.facts, zone, roads)
     return TripTrack(
         id=Id(trip_id),

@@ -75,7 +75,7 @@ async def file(request: Call) -> Response[bytes]:
     chosen = track.TrackForm(form)
 
     def work() -> bytes:
-        whole = track.of_packed(found.packed, most=len(found.packed))
+        whole = track.of_packed(found.packed, found.rules, most=len(found.packed))
         return track.written(chosen, whole, name=name, header=header)
 
     body = await asyncio.to_thread(work)
@@ -88,7 +88,7 @@ async def paper(request: Call) -> Response[bytes]:
     """A trip on one page of paper: sentence, track, points, and places for two signatures."""
     visitor, _, found = await _read(request)
     told = await trip_page.told_of(request, _trip_id(request))
-    sketch = await asyncio.to_thread(lambda: _sketch(track.of_packed(found.packed, most=_SKETCH)))
+    sketch = await asyncio.to_thread(lambda: _sketch(track.of_packed(found.packed, found.rules, most=_SKETCH)))
     return views.show(
         request,
         visitor,

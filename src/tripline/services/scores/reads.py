@@ -16,6 +16,7 @@ from tripline.domain.refusals import BadParameter, NotFound
 from tripline.domain.scores import WhyNot, why_not
 from tripline.domain.trips import State
 from tripline.scoring import quality
+from tripline.scoring.rules import Rules
 from tripline.services.scores import duplicates
 from tripline.store.accounts import accounts
 from tripline.store.fleet import vehicles
@@ -220,17 +221,20 @@ class TripSamples(msgspec.Struct, frozen=True):
     """As received (`domain/samples.py`)."""
     facts: ScoreFacts | None
     """None until the trip is judged."""
+    rules: Rules
+    """Of the policy that judges the trip; the default until then."""
 
 
 def samples_to_read(tx: ReadTx, *, actor: Actor, of: str) -> TripSamples:
     """Return the samples of a trip that the actor may read. Raises `NotFound`, `Forbidden`, `TooLong`."""
-    facts = None
+    facts, rules = None, Rules()
     try:
         facts = to_explain(tx, actor=actor, of=of)
         trip_no = facts.kept.trip_no
+        rules = policies.of_result(tx, facts.explained_by).rules
     except NoScoreYet:
         trip_no = score_reads.to_explain(tx, of).trip_no
-    return TripSamples(packed_samples(tx, trip_no), facts)
+    return TripSamples(packed_samples(tx, trip_no), facts, rules)
 
 
 def packed_samples(tx: ReadTx, trip_no: int) -> bytes:

@@ -21,12 +21,14 @@ from tripline.domain import positions, samples
 from tripline.scoring import fixes, measures, speeds
 from tripline.scoring.drives import Drives, Floats, Ints
 from tripline.scoring.geometry import steps_m
-from tripline.scoring.rules import Column, Guards, Rules
+from tripline.scoring.rules import Column, Rules
 from tripline.services.scores import arrays
 from tripline.wire import csv_files
 
 MOST: Final = 4_000
 """Most samples of a track: an hour at one a second is whole."""
+_DEFAULT: Final = Rules()
+"""For tracks of several trips, which may have several policies."""
 
 
 class NoFix(NamedTuple):
@@ -51,15 +53,16 @@ class Track(msgspec.Struct, frozen=True, kw_only=True):
     """Spans without a fix, by time."""
 
 
-def of_packed(packed: bytes, *, most: int = MOST) -> Track:
-    """Return at most `most` samples of a trip. Raises ValueError when packed samples are truncated."""
+def of_packed(packed: bytes, rules: Rules = _DEFAULT, *, most: int = MOST) -> Track:
+    """Return at most `most` samples of a trip, by the rules that judge it. Raises ValueError when packed samples are
+    truncated."""
     rows = np.frombuffer(packed, arrays.PACKED)
     usable = (rows["flags"] & samples.FLAG_OWN_TIME != 0) & np.isfinite(rows["lat"]) & np.isfinite(rows["lon"])
     rows = rows[usable]
     # The first sample of an instant, as received.
     _, first = np.unique(rows["time_ms"], return_index=True)
     rows = rows[first]
-    lost = _without_fix(rows)
+    lost = _without_fix(rows, rules)
     spans = _spans(rows["time_ms"], lost)
     rows = np.delete(rows, lost)
     speed = speeds.trusted(rows["speed_kmh"], positions.FASTEST_KMH)
@@ -74,8 +77,8 @@ def of_packed(packed: bytes, *, most: int = MOST) -> Track:
     )
 
 
-def _without_fix(rows: NDArray[np.void]) -> Ints:
-    """The places of samples without a fix, by the default rules."""
+def _without_fix(rows: NDArray[np.void], rules: Rules) -> Ints:
+    """The places of samples without a fix."""
     drive = Drives(
         starts=np.array([0, rows.size]),
         time_ms=rows["time_ms"],
@@ -88,7 +91,7 @@ def _without_fix(rows: NDArray[np.void]) -> Ints:
         obd=np.zeros(1, np.bool_),
         stated_m=np.array([np.nan]),
     )
-    return fixes.lost(drive, steps_m(drive.lat, drive.lon), np.diff(drive.time_ms), Rules())
+    return fixes.lost(drive, steps_m(drive.lat, drive.lon), np.diff(drive.time_ms), rules)
 
 
 def _spans(time_ms: Ints, lost: Ints) -> list[NoFix]:
@@ -231,9 +234,6 @@ def _iso(at_ms: int) -> str:
     return at.strftime("%Y-%m-%dT%H:%M:%S.") + f"{at_ms % 1_000:03}Z"
 
 
-_GUARDS: Final = Guards()
-
-
 def of_day(packed: bytes, *, begin_ms: int, end_ms: int) -> Track:
     """Return at most `track.MOST` samples from `begin_ms` to before `end_ms`. Raises ValueError when packed samples are
     truncated."""
@@ -251,8 +251,8 @@ def idle_ms(packed: bytes, *, begin_ms: int, end_ms: int) -> int:
     rows = rows[rows["flags"] & samples.FLAG_OWN_TIME != 0]
     time_ms, first = np.unique(rows["time_ms"], return_index=True)
     speed = speeds.trusted(rows["speed_kmh"][first], positions.FASTEST_KMH)
-    near = np.diff(time_ms) <= _GUARDS.gap_ms
-    standing = near & (np.fmax(speed[:-1], speed[1:]) <= _GUARDS.still_kmh)
+    near = np.diff(time_ms) <= _DEFAULT.guards.gap_ms
+    standing = near & (np.fmax(speed[:-1], speed[1:]) <= _DEFAULT.guards.still_kmh)
     edges = np.flatnonzero(np.diff(np.concatenate(([False], standing, [False]))))
     first_ms, last_ms = time_ms[edges[::2]], time_ms[edges[1::2]]
     part_ms = np.minimum(last_ms, end_ms) - np.maximum(first_ms, begin_ms)

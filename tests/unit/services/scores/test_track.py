@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tripline.domain import samples
+from tripline.scoring.rules import Guards, Rules
 from tripline.services.scores import track
 
 NAN = float("nan")
@@ -50,6 +51,18 @@ def test_samples_without_a_fix_are_left_out_and_their_span_is_named(begin, span)
     assert found.no_fix == [span]
     assert found.samples == 40
     assert [at_ms for at_ms in found.time_ms if span[0] < at_ms < span[1]] == []
+
+
+def test_spans_without_a_fix_are_those_of_the_rules():
+    """The step to 100 m further in a second is within the reach of a start that these rules allow."""
+    metre = 1 / 111_195.08
+    still = range(10, 15)
+    at = [9 if no in still else no for no in range(30)]
+    rows = [(1_000 * no, 20 * at[no] * metre, 2.0, 0.0 if no in still else 72.0) for no in range(30)]
+    wide = Rules(guards=Guards(step_slack_m=200))
+
+    assert track.of_packed(packed(*rows)).no_fix == [(9_000, 15_000)]
+    assert track.of_packed(packed(*rows), wide).no_fix == []
 
 
 def test_trip_without_usable_samples_has_an_empty_track():
