@@ -160,23 +160,14 @@ def _of_object(fields: Fields, kind: Any, device: str) -> Values:
 
 
 def read(
-    items: list[Values],
-    payload: bytes,
-    header: Header,
-    ty: int,
-    device: str,
-    *,
-    cut: bool = True,
+    items: list[Values], payload: bytes, header: Header, ty: int, device: str, *, cut: bool = True
 ) -> list[Microtrip]:
     """One record for each run of items of one drive (A5); unless `cut` one record, regardless of trip numbers.
 
     `payload` is the JSON of all items, stored as sent when they make one record (A7).
     """
-    whole = (
-        of_one(items[0], payload, header, ty, device)
-        if len(items) == 1
-        else _of_equal(items, payload, header, ty, device)
-    )
+    one = len(items) == 1
+    whole = of_one(items[0], payload, header, ty, device) if one else _of_equal(items, payload, header, ty, device)
     if whole is not None:
         return [whole]
     read = [_sample(item, header, device) for item in items]
@@ -228,12 +219,8 @@ def _of_equal(items: list[Values], payload: bytes, header: Header, ty: int, devi
     except struct.error:
         return None
     times = sorted(values[:: len(samples.LAYOUT) - 1])
-    if (
-        not device_values.is_right(times[0], header.received_ms)
-        or times[-1] > header.received_ms + device_values.AHEAD_MS
-    ):
-        return None
-    if times[-1] - times[0] > _APART_MS:
+    latest_ms = min(header.received_ms + device_values.AHEAD_MS, times[0] + _APART_MS)
+    if times[-1] > latest_ms or not device_values.is_right(times[0], header.received_ms):
         return None
     if tid is None:
         tid = first.trip_id

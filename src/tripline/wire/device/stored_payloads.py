@@ -21,7 +21,6 @@ FORMATTED: Final = frozenset({"lat", "lon", "sp", "el", "vv", "ctp"})
 """Keys that must be finite numbers when present: real clients call number functions on them."""
 
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_VALUE = msgspec.json.Decoder()
 _LEFT_OUT: Final = b""
 
 
@@ -74,7 +73,7 @@ def _as_number(key: str, raw: bytes) -> bytes:
     if raw[:1] in b"-0123456789":
         return raw
     read = device_values.speed_kmh if key == "sp" else device_values.number
-    number = read(_VALUE.decode(raw)) if raw[:1] == b'"' else None
+    number = read(msgspec.json.decode(raw)) if raw[:1] == b'"' else None
     if number is None:
         return _LEFT_OUT if key in FORMATTED else raw
     return msgspec.json.encode(number)
