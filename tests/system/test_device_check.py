@@ -106,8 +106,8 @@ def test_check_other_examples_of_section_11_are_explained(world: World) -> None:
 
     assert [finding["sort"] for finding in gps[0]["findings"]] == ["read"]
     assert said(gps[0], "read")[0].startswith(": microtrip of a GPS device, trip 41: 3 samples, 2025-01-01 00:00:00")
-    assert said(gps[1], "note") == ["ty: 130 is no documented event: kept as sent, nothing of it is read"]
-    assert said(bbx[0], "note") == ["pld.clt: no valid `clt`: the sample takes the time in `ts`, being alone"]
+    assert said(gps[1], "note") == ["ty: 130 is not a documented event: kept as sent, none of it is read"]
+    assert said(bbx[0], "note") == ["pld.clt: no valid `clt`: as the only sample, it takes the time in `ts`"]
     assert said(obd[0], "coerced") == [
         "unpt: 1735684000 is in seconds; read as 2024-12-31 22:26:40 UTC: send milliseconds",
         "pt: 1735687600 is in seconds; read as 2024-12-31 23:26:40 UTC: send milliseconds",

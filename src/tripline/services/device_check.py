@@ -230,7 +230,7 @@ OUTCOMES: Final = {
     traces.REDELIVERED: "sent before: acknowledged, not kept again",
     traces.EMPTY: "acknowledged, nothing to keep",
     traces.ANSWER: "answer to a call",
-    traces.NOT_TRACED: "more messages come than are shown here; they are taken in all the same",
+    traces.NOT_TRACED: "more messages arrive than are shown here; they are processed anyway",
 }
 ENDINGS: Final = {
     "disconnected": "the device said goodbye (DISCONNECT)",

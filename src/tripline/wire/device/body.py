@@ -109,7 +109,7 @@ def _is_deep(value: Any) -> bool:
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON number: leave the key out")
+    raise ValueError(f"{constant} is not a JSON number: leave the key out")
 
 
 def _bounded(digits: str) -> int | None:

@@ -98,7 +98,7 @@ def _reading(message: Message, reading: Microtrip | Trip | DeviceEvent, objects:
     items = [fields.item for fields in objects]
     yield from _kind(message, reading, items)
     if isinstance(reading, DeviceEvent) and reading.ty not in device_tables.TABLES:
-        yield Finding(Sort.NOTE, "ty", f"{reading.ty} is no documented event: kept as sent, nothing of it is read")
+        yield Finding(Sort.NOTE, "ty", f"{reading.ty} is not a documented event: kept as sent, none of it is read")
         return
     remarks = [
         list(explanation_notes.remarks(fields, reading.ty, reading.device_type, message.header)) for fields in objects
@@ -117,9 +117,9 @@ def _latest(reading: LatestValues) -> Iterator[Finding]:
     if reading.name == device_kinds.CAPABILITIES:
         yield Finding(Sort.READ, "", "capability report, kept as the sensor's latest value `cm`")
     elif device_kinds.signature(msgspec.json.decode(reading.payload)) == device_kinds.LATEST:
-        yield Finding(Sort.READ, "", "position alone, kept as the sensor's latest value; it is no microtrip")
+        yield Finding(Sort.READ, "", "position alone, kept as the sensor's latest value; it is not a microtrip")
     else:
-        text = "values without header that tell no event, kept as the sensor's latest values; no event is made"
+        text = "values without header that identify no event, kept as the sensor's latest values; no event is made"
         yield Finding(Sort.READ, "", text)
         yield Finding(Sort.NOTE, "", f"for trips and microtrips publish `ty`, `ts` and `pld` to {topics.TRE}")
 
@@ -147,12 +147,12 @@ def _told(message: Message, number: int, item: Item) -> Finding:
         return Finding(Sort.ALIAS, "ty", f"{message.sent} is the number of 2017 for {number} ({name}): send {number}")
     telling = set().union(*device_kinds.SIGNATURES[number])
     keys = ", ".join(f"`{key}`" for key in item if key.lower() in telling)
-    why = f"the payload ({keys}) tells event {number} ({name})"
+    why = f"the payload ({keys}) identifies event {number} ({name})"
     if not message.is_headed:
         return Finding(Sort.NOTE, "", f"there is no header; {why}")
     if message.sent is None:
         return Finding(Sort.COERCED, "ty", f"there is no message number in `ty`; {why}")
-    return Finding(Sort.COERCED, "ty", f"{message.sent} is not what is sent here; {why}: send {number}")
+    return Finding(Sort.COERCED, "ty", f"{message.sent} does not fit; {why}: send {number}")
 
 
 def _other_table(message: Message, reading: Microtrip | Trip, items: list[Item]) -> Iterator[Finding]:
@@ -211,7 +211,7 @@ def findings(answer: RpcAnswer) -> Iterator[Finding]:
     yield Finding(Sort.READ, "", f"{kind} of the call {answer.request_id}: {code}")
     decoded = device_body.decode(answer.body)
     if isinstance(decoded, str):
-        yield Finding(Sort.NOTE, "", f"the body is no JSON object: kept as sent; {_without_code(answer)}")
+        yield Finding(Sort.NOTE, "", f"the body is not a JSON object: kept as sent; {_without_code(answer)}")
         return
     if said.code is None:
         yield Finding(Sort.DROPPED, "result", f"there is no whole number in `result`; {_without_code(answer)}")
@@ -221,13 +221,13 @@ def findings(answer: RpcAnswer) -> Iterator[Finding]:
 def _without_code(answer: RpcAnswer) -> str:
     if answer.is_result:
         return "without a code the call counts as failed: send 2000 in `result` for success"
-    return "the call is acknowledged all the same"
+    return "the call is acknowledged anyway"
 
 
 def _meaning(code: int) -> str:
     if 2000 <= code < 3000:
         return "success"
-    return "the device cannot do it" if 4000 <= code < 5000 else "no code of success"
+    return "the device cannot do it" if 4000 <= code < 5000 else "not a success code"
 
 
 def _names(fields: Item, code: int | None) -> Iterator[Finding]:
@@ -295,7 +295,7 @@ def _not_json(body: bytes) -> str:
             return "the body is empty"
         device_body.loaded(text, strict=True)
     except UnicodeDecodeError as error:
-        return f"byte {error.start + 1} is no UTF-8"
+        return f"byte {error.start + 1} is not UTF-8"
     except json.JSONDecodeError as error:
         start, end = max(0, error.pos - _AROUND), error.pos + _AROUND
         return f"{error.msg} at character {error.pos + 1}, near {words.shown(text[start:end])}"
@@ -307,7 +307,7 @@ def _not_json(body: bytes) -> str:
 def _no_payload(fields: Item) -> str:
     beside = [key for key in fields if key not in device_publish.KEYS][:_MOST_NAMED]
     if beside:
-        return f"{', '.join(f'`{key}`' for key in beside)} stand beside `ty`: they belong into `pld`"
+        return f"{', '.join(f'`{key}`' for key in beside)} are beside `ty`: move them into `pld`"
     return "`pld` is null" if "pld" in fields else "there is no `pld`"
 
 

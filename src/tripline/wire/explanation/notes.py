@@ -42,7 +42,7 @@ def remarks(fields: Noted, number: int, device: str, header: Header) -> Iterator
             yield _manoeuvres(value)
         elif key in keys or key in read:
             if key not in keys:
-                yield Finding(Sort.NOTE, key, "not documented here, and read all the same")
+                yield Finding(Sort.NOTE, key, "not documented here, but read anyway")
             yield from _renamed(key, documented, keys)
             yield from _kind(key, value, keys)
             if key in read:
@@ -55,10 +55,9 @@ def remarks(fields: Noted, number: int, device: str, header: Header) -> Iterator
 
 def _limits(key: str, value: Any) -> Iterator[Finding]:
     if key == "try" and device_values.whole(value) not in (None, 1, PARKING):
-        text = f"{words.shown(value)} is neither 1 (driving) nor 2 (parking); taken as driving"
-        yield Finding(Sort.NOTE, key, text)
+        yield Finding(Sort.NOTE, key, f"{words.shown(value)} is neither 1 (driving) nor 2 (parking); taken as driving")
     elif key == "dis" and device_values.real(value) is not None and Fields({key: value}, 0).distance() is None:
-        why = f"{words.shown(value)} is no distance in metres; the distance is measured from the samples"
+        why = f"{words.shown(value)} is not a distance in metres; the distance is measured from the samples"
         yield Finding(Sort.DROPPED, key, f"{why}: leave it out when it is not exact", "range")
 
 
@@ -101,9 +100,7 @@ def _missing(fields: Fields, number: int, device: str, header: Header) -> Iterat
     absent = [key for key in words.mandatory(number, device, parking=parking) if key not in there]
     if absent:
         names = ", ".join(f"`{key}`" for key in absent)
-        yield Finding(
-            Sort.MISSING, "", f"documented as mandatory but not there: {names}; the rest is used all the same"
-        )
+        yield Finding(Sort.MISSING, "", f"documented as mandatory but missing: {names}; the rest is used anyway")
 
 
 def _kind(key: str, value: Any, keys: Table) -> Iterator[Finding]:
@@ -111,11 +108,11 @@ def _kind(key: str, value: Any, keys: Table) -> Iterator[Finding]:
         if isinstance(value, int | float):  # bool too (V2)
             yield Finding(Sort.COERCED, key, f"{words.shown(value)} is shown as text: `{key}` is a text", "text")
         elif not isinstance(value, str):
-            yield Finding(Sort.DROPPED, key, f"{words.kind_of(value)} is no text; kept as sent", "text")
+            yield Finding(Sort.DROPPED, key, f"{words.kind_of(value)} is not a text; kept as sent", "text")
         return
     number = device_values.speed_kmh(value) if key == "sp" else device_values.number(value)
     if number is None:
-        why = f"{words.shown(value)} is no number, and `{key}` is one; kept as sent, not used"
+        why = f"{words.shown(value)} is not a number, but `{key}` is one; kept as sent, not used"
         yield Finding(Sort.DROPPED, key, why, "number")
     elif isinstance(value, str):
         text = f"{words.shown(value)} read as the number {words.shown(number)}: `{key}` is a number"
@@ -127,9 +124,9 @@ def time(key: str, value: Any, received_ms: int) -> Iterator[Finding]:
     spelled = device_values.spelled_ms(value)
     text = words.shown(value)
     if spelled is None:
-        yield Finding(Sort.DROPPED, key, f"{text} is no time: send epoch milliseconds, 13 digits, UTC", "form")
+        yield Finding(Sort.DROPPED, key, f"{text} is not a time: send epoch milliseconds, 13 digits, UTC", "form")
     elif 0 <= received_ms - spelled - device_values.WEEKS_MS < _LATELY_MS:
-        why = f"{text} is {words.utc(spelled)}, 1,024 weeks behind: the receiver's count of weeks began anew"
+        why = f"{text} is {words.utc(spelled)}, 1,024 weeks behind: the receiver's week counter rolled over"
         yield Finding(Sort.DROPPED, key, f"{why}; update its firmware", "weeks")
     elif spelled < device_values.EARLIEST_MS:
         yield Finding(Sort.DROPPED, key, f"{text} is {words.utc(spelled)}, before 2010: set the device's clock", "old")
@@ -137,7 +134,7 @@ def time(key: str, value: Any, received_ms: int) -> Iterator[Finding]:
         ahead_s = (spelled - received_ms) // 1000
         why = (
             f"{text} is {words.utc(spelled)}, {_lasting(ahead_s)} after it was received; at most 5 minutes are taken:"
-            f" {'send UTC, not local time' if ahead_s < 50_400 else 'look at the unit and at the clock'}"
+            f" {'send UTC, not local time' if ahead_s < 50_400 else 'check the unit and the clock'}"
         )
         yield Finding(Sort.DROPPED, key, why, "ahead")
     elif (number := device_values.number(value)) is not None and number < 10**12:
@@ -173,7 +170,7 @@ def _manoeuvres(value: Any) -> Finding:
 def _trip_number(key: str, value: Any, item: Item) -> Iterator[Finding]:
     number = device_values.whole(value)
     if number is None:
-        why = f"{words.shown(value)} is no whole number of 64 bits; the message goes to whichever trip is open"
+        why = f"{words.shown(value)} is not a whole number of 64 bits; the trip is found by time alone"
         yield Finding(Sort.DROPPED, key, why, "number")
     elif key == "tripId":
         if device_values.whole(item.get("tid")) is None:
@@ -197,10 +194,10 @@ def _why_nowhere(north: Any, east: Any, lat: str, lon: str) -> str:
         return f"`{lat if north is None else lon}` is missing: send both or none"
     values = device_values.real(north), device_values.real(east)
     if values[0] is None or values[1] is None:
-        return f"`{lat if values[0] is None else lon}` is no number: send decimal degrees"
+        return f"`{lat if values[0] is None else lon}` is not a number: send decimal degrees"
     if values == (0, 0):
         return "both are 0: leave the position out while there is no fix"
     if abs(values[1]) <= 90 < abs(values[0]) <= 180:
-        return f"`{lat}` is {words.shown(north)}, outside -90 to 90: are `{lat}` and `{lon}` exchanged?"
+        return f"`{lat}` is {words.shown(north)}, outside -90 to 90: are `{lat}` and `{lon}` swapped?"
     wrong, limit, value = (lat, 90, north) if not -90 <= values[0] <= 90 else (lon, 180, east)
     return f"`{wrong}` is {words.shown(value)}, outside -{limit} to {limit}: send decimal degrees (WGS84)"

@@ -47,7 +47,7 @@ def _of_trip(trip: Trip) -> Iterator[Finding]:
         text = f"{trip.distance_m:,.0f} m: trips under {SHORT_M:,.0f} m are not scored"
         yield Finding(Sort.SCORING, "pld.dis", text)
     if trip.start_ms is not None and trip.end_ms is not None and trip.end_ms < trip.start_ms:
-        yield Finding(Sort.NOTE, "pld.edt", "the trip ends before it starts: look at `stt` and `edt`")
+        yield Finding(Sort.NOTE, "pld.edt", "the trip ends before it starts: check `stt` and `edt`")
 
 
 def _of_samples(microtrip: Microtrip, items: list[Item], header: Header) -> Iterator[Finding]:
@@ -63,13 +63,13 @@ def _of_samples(microtrip: Microtrip, items: list[Item], header: Header) -> Iter
             text = f"{len(rows) - count} of {len(rows)} samples have no valid {of_what} and do not count"
             yield Finding(Sort.SCORING, "pld", text)
     if len(rows) == len(times) == 1 and device_values.instant(items[0].get("clt"), header.received_ms) is None:
-        yield Finding(Sort.NOTE, "pld.clt", "no valid `clt`: the sample takes the time in `ts`, being alone")
+        yield Finding(Sort.NOTE, "pld.clt", "no valid `clt`: as the only sample, it takes the time in `ts`")
     yield from _of_periods(times)
 
 
 def _of_periods(times: list[int]) -> Iterator[Finding]:
     if any(later < earlier for earlier, later in pairwise(times)):
-        yield Finding(Sort.NOTE, "pld", "the samples are not in the order of time: kept as sent, sorted for the score")
+        yield Finding(Sort.NOTE, "pld", "the samples are not in time order: kept as sent, sorted for the score")
     steps = [later - earlier for earlier, later in pairwise(sorted(times))]
     close = sum(step < INSTANT_MS for step in steps)
     if close:

@@ -39,15 +39,15 @@ CONVERTED: list[tuple[str, Any, Any, str, str, tuple[str, ...]]] = [
     # 4.1 values
     ("4.1 V1 vv", 4, {**ITEM, "vv": "12.7"}, "coerced", "pld.vv", ('"12.7" read as the number 12.7', "`vv`")),
     ("4.1 V1 trimmed", 4, {**ITEM, "rpm": " 1830 "}, "coerced", "pld.rpm", ("number 1830",)),
-    ("4.1 V1 no number", 4, {**ITEM, "vv": "high"}, "dropped", "pld.vv", ('"high" is no number', "kept as sent")),
-    ("4.1 V1 boolean", 4, {**ITEM, "vv": True}, "dropped", "pld.vv", ("true is no number",)),
-    ("4.1 V1 NaN", 4, {**ITEM, "vv": "NaN"}, "dropped", "pld.vv", ('"NaN" is no number',)),
+    ("4.1 V1 no number", 4, {**ITEM, "vv": "high"}, "dropped", "pld.vv", ('"high" is not a number', "kept as sent")),
+    ("4.1 V1 boolean", 4, {**ITEM, "vv": True}, "dropped", "pld.vv", ("true is not a number",)),
+    ("4.1 V1 NaN", 4, {**ITEM, "vv": "NaN"}, "dropped", "pld.vv", ('"NaN" is not a number',)),
     ("4.1 V2 usm", 3, {"tid": 1, "usm": 1012345678}, "coerced", "pld.usm", ("1012345678 is shown as text",)),
     ("4.1 V2 fwv", 1, {"tid": 1, "fwv": 1.2}, "coerced", "pld.fwv", ("1.2 is shown as text",)),
-    ("4.1 V2 object", 1, {"tid": 1, "fwv": {}}, "dropped", "pld.fwv", ("an object is no text",)),
+    ("4.1 V2 object", 1, {"tid": 1, "fwv": {}}, "dropped", "pld.fwv", ("an object is not a text",)),
     ("4.1 V3 null", 2, {**ITEM, "alt": None}, "dropped", "pld.alt", ("null counts as absent",)),
     ("4.1 V1 sp", 2, {**ITEM, "sp": "19 mph"}, "coerced", "pld.sp", ('"19 mph" read as the number 30.578',)),
-    ("4.1 V4 sp", 2, {**ITEM, "sp": "fast"}, "dropped", "pld.sp", ('"fast" is no number',)),
+    ("4.1 V4 sp", 2, {**ITEM, "sp": "fast"}, "dropped", "pld.sp", ('"fast" is not a number',)),
     ("4.1 V5 unknown", 2, {**ITEM, "foo": 1}, "unknown", "pld.foo", ("kept and returned as sent",)),
     ("4.1 V5 case", 2, {**ITEM, "ALT": 1}, "unknown", "pld.ALT", ("do you mean `alt`?",)),
     ("4.1 V5 other name", 2, {**ITEM, "speed": 1}, "unknown", "pld.speed", ("do you mean `sp`?",)),
@@ -56,8 +56,8 @@ CONVERTED: list[tuple[str, Any, Any, str, str, tuple[str, ...]]] = [
     ("4.2 T1 calendar", 2, {**ITEM, "clt": 20250101000000}, "coerced", "pld.clt", ("calendar", "2025-01-01 00:00:00")),
     ("4.2 T1 calendar stt", 1, {"tid": 1, "stt": 20241231235000}, "coerced", "pld.stt", ("2024-12-31 23:50:00",)),
     ("4.2 T1 as text", 2, {**ITEM, "clt": "1735689600000"}, "coerced", "pld.clt", ("read as the number",)),
-    ("4.2 T1 hhmmss", 2, {**ITEM, "clt": 123456}, "dropped", "pld.clt", ("123456 is no time", "milliseconds")),
-    ("4.2 T1 impossible date", 2, {**ITEM, "clt": 20251301000000}, "dropped", "pld.clt", ("is no time",)),
+    ("4.2 T1 hhmmss", 2, {**ITEM, "clt": 123456}, "dropped", "pld.clt", ("123456 is not a time", "milliseconds")),
+    ("4.2 T1 impossible date", 2, {**ITEM, "clt": 20251301000000}, "dropped", "pld.clt", ("is not a time",)),
     ("4.2 T2 before 2010", 2, {**ITEM, "clt": 1_200_000_000_000}, "dropped", "pld.clt", ("before 2010", "clock")),
     ("4.2 T2 weeks", 2, {**ITEM, "clt": ITEM["clt"] - WEEKS_MS}, "dropped", "pld.clt", ("1,024 weeks", "firmware")),
     ("4.2 T2 constant", 2, {**ITEM, "clt": 9_999_999_999_999}, "dropped", "pld.clt", ("days after it was received",)),
@@ -68,15 +68,15 @@ CONVERTED: list[tuple[str, Any, Any, str, str, tuple[str, ...]]] = [
     ("4.3 P1 longitude", 2, {**ITEM, "lon": -200}, "dropped", "pld.lat", ("`lon` is -200", "-180 to 180")),
     ("4.3 P1 zero", 2, {**ITEM, "lat": 0, "lon": 0.0}, "dropped", "pld.lat", ("both are 0",)),
     ("4.3 P1 half", 2, {"tid": 1, "lat": 35.1, "clt": TS}, "dropped", "pld.lat", ("`lon` is missing",)),
-    ("4.3 P1 text", 2, {**ITEM, "lat": "N35"}, "dropped", "pld.lat", ("`lat` is no number",)),
+    ("4.3 P1 text", 2, {**ITEM, "lat": "N35"}, "dropped", "pld.lat", ("`lat` is not a number",)),
     # 4.4 trip numbers
     ("4.4 I5 text", 2, {**ITEM, "tid": "41"}, "coerced", "pld.tid", ('"41" read as the number 41',)),
     ("4.4 I5 tripId", 2, {"lat": 35.1, "lon": 129.1, "clt": TS, "tripId": 5}, "alias", "pld.tripId", ("`tid`",)),
     ("4.4 I5 both", 2, {**ITEM, "tripId": 5}, "unknown", "pld.tripId", ("not used, as there is a `tid`",)),
-    ("4.4 I5 no number", 2, {**ITEM, "tid": "a1"}, "dropped", "pld.tid", ("no whole number", "trip is open")),
+    ("4.4 I5 no number", 2, {**ITEM, "tid": "a1"}, "dropped", "pld.tid", ("not a whole number", "by time alone")),
     ("4.4 I6 try", 8, {**BBX, "try": 3}, "note", "pld.try", ("neither 1 (driving) nor 2 (parking)",)),
     # 4.5 order
-    ("4.5 O2", 2, [{**ITEM, "clt": TS}, {**ITEM, "clt": TS - 2000}], "note", "pld", ("not in the order of time",)),
+    ("4.5 O2", 2, [{**ITEM, "clt": TS}, {**ITEM, "clt": TS - 2000}], "note", "pld", ("not in time order",)),
     ("4.5 O4", 2, [{**ITEM, "clt": TS - 5}, {**ITEM, "clt": TS}], "scoring", "pld", ("less than 920 ms",)),
     # 4.6 manoeuvres
     ("4.6 E1 text", 4, {**ITEM, "em": "2a"}, "read", "pld.em", ("left turn", "U-turn", "acceleration")),
@@ -89,7 +89,7 @@ CONVERTED: list[tuple[str, Any, Any, str, str, tuple[str, ...]]] = [
     # 5 payloads and their aliases
     ("5.2 clt missing", 2, {"tid": 1, "lat": 35.1, "lon": 129.1}, "note", "pld.clt", ("time in `ts`",)),
     ("5.2 clt missing in all", 2, [{"lat": 35.1, "lon": 129.1}] * 3, "scoring", "pld", ("2 of 3", "`clt`")),
-    ("P1 exchanged", 2, {**ITEM, "lat": 129.1, "lon": 35.1}, "dropped", "pld.lat", ("129.1", "exchanged?")),
+    ("P1 exchanged", 2, {**ITEM, "lat": 129.1, "lon": 35.1}, "dropped", "pld.lat", ("129.1", "swapped?")),
     ("P1 not exchanged", 2, {**ITEM, "lat": 190.0, "lon": 35.1}, "dropped", "pld.lat", ("-90 to 90: send",)),
     ("5.2 no position", 2, {"tid": 1, "clt": TS}, "scoring", "pld", ("no sample has a valid position",)),
     ("5.2 slow", 2, [{**ITEM, "clt": TS - n * 10_000} for n in (2, 1, 0)], "scoring", "pld", ("10 s apart", "5 s")),
@@ -102,7 +102,7 @@ CONVERTED: list[tuple[str, Any, Any, str, str, tuple[str, ...]]] = [
     ("5.9 tachograph", 9, {"tid": 1, "vin": "K", "vcat": 3}, "note", "ty", ("DTG tables", "`vcat`")),
     ("5.12 AVN", 12, {"tid": 1, "clt": TS}, "scoring", "ty", ("AVN",)),
     # 6 events
-    ("6 unknown number", 130, {"a": 1}, "note", "ty", ("no documented event", "kept as sent")),
+    ("6 unknown number", 130, {"a": 1}, "note", "ty", ("not a documented event", "kept as sent")),
     ("6.1 missing", 101, {"dtcc": "P0420"}, "missing", "pld", ("`dtck`, `dtcs`",)),
     ("6.2 alias", 102, {"dCWlat": 35.1, "dCWlon": 129.1}, "alias", "pld.dCWlat", ("`dclat`",)),
     ("6.2 any case", 102, {"DCLAT": 35.1, "dclon": 129.1}, "alias", "pld.DCLAT", ("`dclat`",)),
@@ -112,7 +112,7 @@ CONVERTED: list[tuple[str, Any, Any, str, str, tuple[str, ...]]] = [
     ("6.5 attached", 105, {"unpt": 1735684000, "pt": 1735687600}, "coerced", "pld.pt", ("seconds", "23:26:40")),
     ("6.6 text", 106, {"rs": 3}, "coerced", "pld.rs", ("3 is shown as text",)),
     ("6.10 time", 109, {"mod": 1, "tim": 1735689500}, "coerced", "pld.tim", ("in seconds",)),
-    ("6.12 time", 111, {"kind": 1, "url": "x", "tm": 5}, "dropped", "pld.tm", ("5 is no time",)),
+    ("6.12 time", 111, {"kind": 1, "url": "x", "tm": 5}, "dropped", "pld.tm", ("5 is not a time",)),
     ("6.17 AVN event", 114, {"wid": 2}, "note", "ty", ("AVN event of 2018",)),
     ("6.18 latest values", 104, {"wbv": 11.4}, "note", "", ("latest values",)),
     # 7 aggregates
@@ -123,12 +123,12 @@ CONVERTED: list[tuple[str, Any, Any, str, str, tuple[str, ...]]] = [
     ("9 D5", 4, {**ITEM, "cdlt": 10}, "alias", "pld.cdlt", ("`cdit`",)),
     ("9 D9", 3, {"tid": 1, "dis": 0}, "dropped", "pld.dis", ("leave it out",)),
     ("9 D9 short", 3, {"tid": 1, "dis": 2100}, "scoring", "pld.dis", ("2,100 m", "3,000 m")),
-    ("9 D15", 1, {"tid": 1, "stt": 202501010}, "dropped", "pld.stt", ("is no time",)),
+    ("9 D15", 1, {"tid": 1, "stt": 202501010}, "dropped", "pld.stt", ("is not a time",)),
     ("9 D24", 10, {"tid": 1, "clt": TS, "gag": 1, "dtr": 1}, "alias", "pld.gag", ("`gan`",)),
     ("9 D27", 113, {"tid": 1, "clt": 1735689500}, "coerced", "pld.clt", ("in seconds",)),
     # 3.4 the kind
     ("3.4 K1", "2", ITEM, "coerced", "ty", ('"2" read as the number 2',)),
-    ("3.4 K2", 4, {"dCWlat": 35.1, "dCWlon": 129.1}, "coerced", "ty", ("not what is sent", "send 102")),
+    ("3.4 K2", 4, {"dCWlat": 35.1, "dCWlon": 129.1}, "coerced", "ty", ("does not fit", "send 102")),
     ("3.4 K2 no number", None, {"wbv": 11.4}, "coerced", "ty", ("no message number", "104")),
     ("3.4 K3", 23, {"wbv": 11.4}, "alias", "ty", ("number of 2017 for 104",)),
 ]  # fmt: skip
@@ -148,7 +148,7 @@ def test_converted_or_unused_value_is_explained(
 HEADERS: list[tuple[str, Any, str, str]] = [
     ("D14 seconds", 1735689606, "coerced", "in seconds"),
     ("D14 nine hours ahead", RECEIVED_MS // 1000 + 32_400, "dropped", "9 hours after"),
-    ("D14 hhmmss", 123456, "dropped", "is no time"),
+    ("D14 hhmmss", 123456, "dropped", "is not a time"),
     ("D14 constant", 9_999_999_999_999, "dropped", "days after"),
     ("D14 text", "1735689606000", "coerced", "read as the number"),
 ]
@@ -196,8 +196,8 @@ def test_d3_headerless_event_is_explained(body: dict[str, Any], fragments: tuple
     ("body", "said"),
     [
         ({"cm": "01"}, "capability report"),
-        ({"Latitude": 35.1, "Longitude": 129.1}, "it is no microtrip"),
-        ({"a": 1}, "tell no event"),
+        ({"Latitude": 35.1, "Longitude": 129.1}, "it is not a microtrip"),
+        ({"a": 1}, "identify no event"),
     ],
 )
 def test_k8_headerless_latest_values_are_explained(body: dict[str, Any], said: str) -> None:
@@ -211,12 +211,12 @@ REJECTED: list[tuple[str, str, bytes, str, tuple[str, ...]]] = [
     ("11 not JSON", topics.TRE, b"ty=2;lat=35.1", "", ("not_json", "character 1", "ty=2")),
     ("9 D23 trailing comma", topics.TRE, b'{"ty":5,"pld":{"tid":1,}}', "", ("not_json", "at character 2")),
     ("9 D2 missing comma", topics.TRE, b'{"ty":8,"pld":{"tid":1 "try":1}}', "", ("not_json", "',' delimiter")),
-    ("4.1 NaN", topics.TRE, b'{"ty":2,"pld":{"sp":NaN}}', "", ("not_json", "NaN is no JSON number")),
+    ("4.1 NaN", topics.TRE, b'{"ty":2,"pld":{"sp":NaN}}', "", ("not_json", "NaN is not a JSON number")),
     ("4.1 infinity", topics.TRE, b'{"ty":2,"pld":{"sp":-Infinity}}', "", ("not_json", "-Infinity")),
     ("empty", topics.TRE, b"", "", ("not_json", "the body is empty")),
-    ("no UTF-8", topics.TRE, b'{"ty":"\xff"}', "", ("not_json", "byte 8 is no UTF-8")),
+    ("no UTF-8", topics.TRE, b'{"ty":"\xff"}', "", ("not_json", "byte 8 is not UTF-8")),
     ("no object", topics.TRE, b"[1,2]", "", ("not_object", "the body is an array")),
-    ("values beside ty", topics.TRE, b'{"ty":2,"lat":1,"lon":2}', "pld", ("`lat`, `lon` stand beside `ty`",)),
+    ("values beside ty", topics.TRE, b'{"ty":2,"lat":1,"lon":2}', "pld", ("`lat`, `lon` are beside `ty`",)),
     ("null payload", topics.TRE, b'{"ty":2,"pld":null}', "pld", ("no_payload", "`pld` is null")),
     ("3.4 K1", topics.TRE, b'{"ty":"two","pld":{"lat":1,"lon":1}}', "ty", ("no_type", '`ty` is a text, "two"')),
     ("3.4 K2", topics.TRE, b'{"pld":{"lat":1,"lon":1}}', "ty", ("no_type", "there is no `ty`")),
@@ -325,7 +325,7 @@ ANSWERS: list[tuple[str, str, bytes, list[tuple[str, str, str]]]] = [
         topics.RPC_RESULT,
         b'{"resultCode":77}',
         [
-            ("read", "", "result of the call 47: code 77, no code of success"),
+            ("read", "", "result of the call 47: code 77, not a success code"),
             ("alias", "resultCode", "understood as `result`, the documented name"),
         ],
     ),
@@ -349,7 +349,7 @@ ANSWERS: list[tuple[str, str, bytes, list[tuple[str, str, str]]]] = [
         b"OK",
         [
             ("read", "", "acknowledgement of the call 47: no code"),
-            ("note", "", "the body is no JSON object: kept as sent; the call is acknowledged all the same"),
+            ("note", "", "the body is not a JSON object: kept as sent; the call is acknowledged anyway"),
         ],
     ),
 ]
