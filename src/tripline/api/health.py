@@ -68,7 +68,7 @@ async def ready(request: Call) -> Response[Readiness]:
     """200 when this process can do its work, else 503; the body says of each thing that it needs how that is."""
     _only_from_here(request)
     report = process_of(request).ready()
-    checks = [HealthCheck(check.name, check.well, check.text) for check in report.checks]
+    checks = [HealthCheck(check.subject, check.well, check.text) for check in report.checks]
     return Response(Readiness(report.status, checks), status_code=200 if report.ready else 503)
 
 

@@ -372,11 +372,7 @@ _CERTIFICATE: Final = "certificate"
 def examined(tx: ReadTx, *, actor: Actor, ready: "readiness.Report", clock: Clock) -> Report:
     """Return the findings, the ones to repair first. Raises `Forbidden`."""
     access.scope_of(actor, Action.INSTALLATION_READ)
-    findings = [
-        Finding(check.name, check.well, check.said, check.remedy)
-        for check in ready.checks
-        if check.name != _CERTIFICATE
-    ]
+    findings = [check for check in ready.checks if check.subject != _CERTIFICATE]
     findings += maps(ready.lost_maps)
     findings += road_server(ready.road_server)
     if ready.certificate_end_ms is not None:

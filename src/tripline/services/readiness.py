@@ -15,11 +15,12 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from tripline import metrics, observe
-from tripline.language import kept, phrases
+from tripline.language import kept
 from tripline.language.phrases import Phrase, phrase, verbatim
 from tripline.ports.clocks import Clock
 from tripline.ports.maps import LostMap, RoadServer
 from tripline.ports.outages import Fault, Outage, StoreOutage
+from tripline.services.doctor import Finding
 from tripline.store import migrate
 from tripline.store.transactions import Store
 
@@ -47,25 +48,11 @@ class Machine(msgspec.Struct, frozen=True):
     lost_maps: Sequence[LostMap] = ()
 
 
-class Check(msgspec.Struct, frozen=True):
-    """One requirement of a ready server."""
-
-    name: str
-    well: bool
-    said: tuple[Phrase, ...]
-    remedy: Phrase | None = None
-
-    @property
-    def text(self) -> str:
-        """The finding and its remedy, in English."""
-        return phrases.said(self.said if self.remedy is None else (*self.said, self.remedy))
-
-
 class Report(msgspec.Struct, frozen=True):
     """All requirements of a ready server."""
 
     status: Status
-    checks: tuple[Check, ...]
+    checks: tuple[Finding, ...]
     certificate_end_ms: int | None = None
     """Expiry of the certificate in use; None: no certificate is presented."""
     authority_end_ms: int | None = None
@@ -234,29 +221,29 @@ class Readiness:
             _log.info("health.well")
         for check in report.checks:
             if not check.well:
-                _log.warning("health.failing", check=check.name, reason=check.text)
+                _log.warning("health.failing", check=check.subject, reason=check.text)
 
-    def _listeners_check(self) -> Check:
+    def _listeners_check(self) -> Finding:
         said: dict[Status, Phrase] = {
             "ready": phrase("ready.listeners.open"),
             "starting": phrase("ready.listeners.starting"),
             "stopping": phrase("ready.listeners.stopping"),
         }
-        return Check("listeners", self._listeners == "ready", (said[self._listeners],))
+        return Finding("listeners", self._listeners == "ready", (said[self._listeners],))
 
-    def _store_check(self) -> Check:
+    def _store_check(self) -> Finding:
         met = self._store.troubles.present
         if met is not None:
-            return Check("store", False, (kept.phrase_of(f"{str(met).rstrip('.')}."),), _REMEDIES[met.fault])
+            return Finding("store", False, (kept.phrase_of(f"{str(met).rstrip('.')}."),), _REMEDIES[met.fault])
         if self._unanswered is not None:
-            return Check("store", False, (self._unanswered,))
-        return Check("store", True, (phrase("ready.store.well"),))
+            return Finding("store", False, (self._unanswered,))
+        return Finding("store", True, (phrase("ready.store.well"),))
 
-    def _schema_check(self) -> Check:
+    def _schema_check(self) -> Finding:
         said = phrase("ready.schema.well") if self._misfit is None else verbatim(self._misfit)
-        return Check("schema", self._misfit is None, (said,))
+        return Finding("schema", self._misfit is None, (said,))
 
-    def _others(self) -> list[Check]:
+    def _others(self) -> list[Finding]:
         checks = []
         if self._reserve_bytes is not None and self._machine is not None:
             checks.append(_disk(self._machine.free_bytes, self._reserve_bytes, self._place))
@@ -264,23 +251,23 @@ class Readiness:
         if end_ms is not None:
             checks.append(_certificate(end_ms, now_ms=self._clock()))
         if self._reach_bus is not None:
-            checks.append(Check("bus", self._bus is None, (self._bus or phrase("ready.bus.well"),)))
+            checks.append(Finding("bus", self._bus is None, (self._bus or phrase("ready.bus.well"),)))
         return checks
 
 
-def _disk(free_bytes: int, reserve_bytes: int, place: str) -> Check:
+def _disk(free_bytes: int, reserve_bytes: int, place: str) -> Finding:
     free = f"{free_bytes // _MIB:,}"
     if free_bytes < reserve_bytes:
         short = phrase("ready.disk.short", free=free, place=place, reserve=f"{reserve_bytes // _MIB:,}")
-        return Check("disk", False, (short,), phrase("ready.disk.mend"))
-    return Check("disk", True, (phrase("ready.disk.well", free=free, place=place),))
+        return Finding("disk", False, (short,), phrase("ready.disk.mend"))
+    return Finding("disk", True, (phrase("ready.disk.well", free=free, place=place),))
 
 
-def _certificate(end_ms: int, *, now_ms: int) -> Check:
+def _certificate(end_ms: int, *, now_ms: int) -> Finding:
     if end_ms <= now_ms:
         ended = phrase("ready.certificate.ended", end=_utc(end_ms))
-        return Check("certificate", False, (ended,), phrase("ready.certificate.mend", joint=" "))
-    return Check("certificate", True, (phrase("ready.certificate.well", end=_utc(end_ms)),))
+        return Finding("certificate", False, (ended,), phrase("ready.certificate.mend", joint=" "))
+    return Finding("certificate", True, (phrase("ready.certificate.well", end=_utc(end_ms)),))
 
 
 def _utc(at_ms: int) -> str:

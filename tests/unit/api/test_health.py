@@ -14,7 +14,8 @@ from tripline.api import health
 from tripline.http.application import create_app
 from tripline.http.context import Process
 from tripline.language.phrases import phrase, verbatim
-from tripline.services.readiness import Check, Report, Status
+from tripline.services.doctor import Finding
+from tripline.services.readiness import Report, Status
 
 pytestmark = pytest.mark.once("what health answers, and to whom")
 
@@ -105,8 +106,8 @@ def test_ready_says_of_each_check_how_it_is(tmp_path: Path, status: Status, code
     report = Report(
         status,
         (
-            Check("listeners", True, (phrase("ready.listeners.open"),)),
-            Check("disk", False, (verbatim("12 MiB are free."),)),
+            Finding("listeners", True, (phrase("ready.listeners.open"),)),
+            Finding("disk", False, (verbatim("12 MiB are free."),)),
         ),
     )
 

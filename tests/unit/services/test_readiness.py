@@ -76,7 +76,7 @@ def looked(found: Readiness) -> Report:
 
 
 def wrong(report: Report) -> dict[str, str]:
-    return {check.name: check.text for check in report.checks if not check.well}
+    return {check.subject: check.text for check in report.checks if not check.well}
 
 
 def test_lost_map_is_told_and_leaves_the_server_ready():
@@ -150,7 +150,7 @@ def test_everything_well_is_ready_and_says_what_was_looked_at() -> None:
     report = looked(made(reach_bus=_bus))
 
     assert (report.status, report.ready) == ("ready", True)
-    assert [check.name for check in report.checks] == ["listeners", "store", "schema", "disk", "certificate", "bus"]
+    assert [check.subject for check in report.checks] == ["listeners", "store", "schema", "disk", "certificate", "bus"]
     assert wrong(report) == {}
 
 

@@ -26,8 +26,8 @@ from tripline.language.catalogue import Language
 from tripline.language.phrases import phrase
 from tripline.ports.maps import LostMap, RoadServer
 from tripline.services import doctor, readiness, settings
+from tripline.services.doctor import Finding
 from tripline.services.ingest import drain
-from tripline.services.readiness import Check
 from tripline.store.accounts import mail_outbox as mail_outboxes
 from tripline.store.push import outbox, receiver_state
 from tripline.store.push import queue as push_queue
@@ -260,14 +260,14 @@ def test_settings_are_found_by_name_value_and_meaning(tmp_path: Path, search: st
 FAILING = readiness.Report(
     "failing",
     (
-        Check("listeners", True, (phrase("ready.listeners.open"),)),
-        Check(
+        Finding("listeners", True, (phrase("ready.listeners.open"),)),
+        Finding(
             "disk",
             False,
             (phrase("ready.disk.short", free="12", place="/d", reserve="512"),),
             phrase("ready.disk.mend"),
         ),
-        Check("certificate", True, (phrase("ready.certificate.well", end="soon"),)),
+        Finding("certificate", True, (phrase("ready.certificate.well", end="soon"),)),
     ),
     support.NOW_MS + 3 * 86_400_000,
     lost_maps=[LostMap("town", "no such folder")],
