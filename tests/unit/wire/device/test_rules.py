@@ -287,9 +287,10 @@ def test_a6_elements_of_a_trip_or_event_array_are_messages_with_the_shared_heade
     [
         b'[ {"lat":35.10,"lon":129.1e0, "tid":"41", "\\u0078":[1 , 2]},\n{"lat":35.2,"lon":129.2} ]',
         b'{"lat":35.10, "lon":129.1e0}',
+        b'{"lat":35.10, "lon":129.1e0, "tid":[1 ]}',
         b'[ {"lat":35.10, "lon":129.1e0, "clt":1735689606000} ]',
     ],
-    ids=["other keys", "object", "array"],
+    ids=["other keys", "object", "object with a value of another kind", "array"],
 )
 def test_a7_payload_is_kept_byte_for_byte(payload: bytes) -> None:
     (reading,) = read(b'{"pld": ' + payload + b' , "ts":1735689606000, "ty":2}')
