@@ -13,6 +13,8 @@ from tests.support import large_lists, plans, rows, stores
 
 from tripline.store.listing.pages import PageRequest, Place
 
+pytestmark = pytest.mark.once("brings both stores")
+
 COUNT = 8_000
 WALKED = re.compile(r"SCAN (page|few|found|there|CONSTANT ROW|company|\w+ USING (COVERING )?INDEX .*)$")
 """What SQLite may read from its beginning: rows that another step found, an index, the companies, which are few, and,

@@ -16,6 +16,8 @@ from tripline.store.listing.pages import PageRequest, Place
 from tripline.store.trips import trip_list
 from tripline.store.trips.trip_list import TripQuery
 
+pytestmark = pytest.mark.once("brings both stores")
+
 COUNT = 8_000
 EACH = 10
 VEHICLE = VehicleId("v1000000-0000-11f1-8000-1d43f3c436cb")
