@@ -485,7 +485,7 @@ def test_crew_waits_for_no_other(opener, crew):
         others = [each for each in (Crew.PEOPLE, Crew.WORK, Crew.DEVICES) if each is not crew]
         if crew is Crew.VITALS and not store.shared:
             others.remove(Crew.DEVICES)  # these two share their readers
-        async with busy(store, *others), asyncio.timeout(5):
+        async with busy(store, *others), asyncio.timeout(20):
             mine = store.of(crew)
             await mine.prove()
             await mine.write(keep("a", b"1"))

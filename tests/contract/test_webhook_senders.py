@@ -296,7 +296,7 @@ def listened(reply, *, place_s=0.05, timeout_s=1.0, until=lambda heard, receiver
             except WebhookFailedError as failed:
                 said = str(failed)
             took_s = time.monotonic() - began_s
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(20):
                 while not until(heard, receiver):  # noqa: ASYNC110
                     await asyncio.sleep(0.01)
         return said, heard, took_s
@@ -350,7 +350,7 @@ def test_connections_that_listen_are_bounded(monkeypatch):
         async with serving(receiver), sending(timeout_s=30) as sender:
             for _ in range(12):
                 await sender.post(hook(receiver), Listening(0.001, lambda _: None))
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(20):
                 while receiver.open_connections > 5:  # noqa: ASYNC110
                     await asyncio.sleep(0.01)
             return receiver.connections, receiver.open_connections

@@ -66,7 +66,7 @@ class Reader:
         name, data = "", ""
         with (
             contextlib.suppress(httpx.TransportError),
-            httpx.stream("GET", address, headers=headers, timeout=5) as told,
+            httpx.stream("GET", address, headers=headers, timeout=PATIENCE_S) as told,
         ):
             self.status, self.headers = told.status_code, told.headers
             for line in told.iter_lines():

@@ -24,7 +24,7 @@ ALONE = "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"
 FLAGS = (ALONE, "--no-sandbox", "--disable-gpu", "--js-flags=--no-opt --no-maglev")
 """No page of a test is open for long enough to gain from scripts that are compiled well."""
 HEIGHT = 900
-PATIENCE_MS = 15_000
+PATIENCE_MS = 30_000
 """How long a test waits for an element."""
 TAGS = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
 

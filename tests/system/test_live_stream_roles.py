@@ -5,7 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from tests.support import clusters, portal_life, postgres
+from tests.support import clusters, live_readers, portal_life, postgres
 from tests.support.live_readers import Reader
 from tests.system.test_live_positions import eastward, play
 
@@ -32,7 +32,7 @@ def test_reader_of_a_killed_api_continues_at_another_without_loss(tmp_path: Path
 
         one.kill()
         deployment.workers[0].kill()
-        over = reader.over.wait(5)
+        over = reader.over.wait(live_readers.PATIENCE_S)
         later = int(time.time() * 1000)
         play(devices, second, eastward(later))
         continued = Reader(other.api, headers, reader.cursor)

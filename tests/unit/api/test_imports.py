@@ -308,7 +308,7 @@ def test_a_thousand_bad_rows_are_told_and_all_are_counted(tmp_path):
 def test_short_import_waits_for_no_long_one(tmp_path):
     async def scenario(app):
         _, admin = await app.operator("ace")
-        async with app.contexts.imports.long.turn("another"), asyncio.timeout(5):
+        async with app.contexts.imports.long.turn("another"), asyncio.timeout(20):
             return await sent(app, admin, VEHICLES)
 
     assert rest.run(tmp_path, scenario) == report(rows=3, created=3)

@@ -249,7 +249,7 @@ def test_first_look_waits_for_store_and_machine_and_not_for_the_bus() -> None:
             await asyncio.sleep(0.05)
             early = looked.done()
             measured.set()
-            await asyncio.wait_for(looked, 5)
+            await asyncio.wait_for(looked, 20)
             running.cancel()
         return early, found.report()
 

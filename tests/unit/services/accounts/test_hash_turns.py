@@ -38,7 +38,7 @@ def served(requesters: Iterable[Requester], *, waiting: int = 8, gone: Iterable[
         free.set()
         ends = await asyncio.gather(*tasks, return_exceptions=True)
         assert all(end is None or isinstance(end, TooManyLogins | asyncio.CancelledError) for end in ends)
-        async with asyncio.timeout(1), turns.turn(stranger("afterwards")):
+        async with asyncio.timeout(10), turns.turn(stranger("afterwards")):
             return order[1:]
 
     return asyncio.run(scenario())
@@ -107,7 +107,7 @@ def test_turn_that_comes_as_its_requester_goes_away_is_passed_on() -> None:
         await holder.__aexit__(None, None, None)
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
-        async with asyncio.timeout(1), turns.turn(known("next")):
+        async with asyncio.timeout(10), turns.turn(known("next")):
             pass
 
     asyncio.run(scenario())

@@ -350,7 +350,9 @@ def test_draft_that_is_thrown_away_while_it_is_worked_on_registers_nothing(tmp_p
     assert rest.run(tmp_path, scenario) == 0
 
 
-def test_hint_wakes_the_worker(tmp_path):
+def test_hint_wakes_the_worker(tmp_path, monkeypatch):
+    monkeypatch.setattr(draft_worker, "LOOK_S", 60.0)
+
     async def scenario(app):
         desk = await office(app)
         worker = desk.worker()
@@ -359,7 +361,7 @@ def test_hint_wakes_the_worker(tmp_path):
             await asyncio.sleep(0.05)
             draft = await desk.upload(support.vehicles(1))
             app.signals.notify("import.due")
-            async with asyncio.timeout(4):
+            async with asyncio.timeout(20):
                 while (await desk.read(draft)).state is not State.CHECKED:  # noqa: ASYNC110  the row has no event
                     await asyncio.sleep(0.01)
             running.cancel()
@@ -384,7 +386,7 @@ def test_short_draft_waits_for_no_long_one_of_anybody(tmp_path, monkeypatch):
             running = tasks.create_task(worker.run())
             short = await there.upload(support.vehicles(3))
             notifications.send(app.signals, notifications.import_due())
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(20):
                 while (await there.read(short)).state is not State.CHECKED:  # noqa: ASYNC110
                     await asyncio.sleep(0.01)
             running.cancel()

@@ -243,7 +243,7 @@ def test_last_position_of_a_burst_is_written_by_itself(rig: Rig, monkeypatch) ->
     rig.send(*(microtrip(NOW + step * 50) for step in range(20)))
 
     async def until_written() -> None:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             async with asyncio.TaskGroup() as tasks:
                 running = tasks.create_task(rig.positions.run())
                 await gateways.until(lambda: moved(rig) == [VEHICLE])
@@ -273,7 +273,7 @@ def two_moved(rig: Rig, monkeypatch) -> None:
 
 async def cancelled_after(rig: Rig, *vehicle_ids: str) -> None:
     """Write with a minute between two transactions, until these were told."""
-    async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
         writing = tasks.create_task(rig.positions.write_down(apart_s=60))
         await gateways.until(lambda: moved(rig) == [*vehicle_ids])
         for _ in range(5):  # were there no pause, the next would be written now
