@@ -152,27 +152,27 @@ def test_sentence_names_what_cost_points(found, english, korean):
         (
             explained(stretches=[over(9)]),
             "up to 70 km/h, for 9 seconds above 55 km/h",
-            "limit 50 km/h plus 10%: counts above 55 km/h",
+            "limit 50 km/h plus 10%, counts above 55 km/h",
         ),
         (
             explained(stretches=[over(9, source=LimitSource.DEFAULT)]),
             "up to 70 km/h",
-            "assumed limit 50 km/h plus 10%: counts above 55 km/h",
+            "assumed limit 50 km/h plus 10%, counts above 55 km/h",
         ),
         (
             explained(stretches=[over(9, fastest=55.3)]),
             "up to 55.3 km/h",
-            "limit 50 km/h plus 10%: counts above 55.0 km/h",
+            "limit 50 km/h plus 10%, counts above 55.0 km/h",
         ),
         (
             explained(stretches=[over(9, fastest=44.3, limit=40.234, counted=44.257)]),
             "up to 44.30 km/h, for 9 seconds above 44.26 km/h",
-            "limit 40.2 km/h plus 10%: counts above 44.26 km/h",
+            "limit 40.2 km/h plus 10%, counts above 44.26 km/h",
         ),
         (
             explained(stretches=[over(9, fastest=80.1, limit=64.374, counted=70.811)]),
             "up to 80.1 km/h, for 9 seconds above 70.8 km/h",
-            "limit 64.4 km/h plus 10%: counts above 70.8 km/h",
+            "limit 64.4 km/h plus 10%, counts above 70.8 km/h",
         ),
     ],
 )
@@ -192,7 +192,7 @@ def test_speeding_is_worded_by_the_tolerance_of_the_policy(tolerance, said):
     (row,) = costs.rows(found, (), rules=rules, say=in_english, figures=figures.of(Language.ENGLISH, ZoneInfo("UTC")))
 
     assert costs.why(found, rules=rules, say=in_english) == f"9 seconds more than {said} over the limit on one road"
-    assert row.allowed.startswith(f"limit 50 km/h plus {said}: ")
+    assert row.allowed.startswith(f"limit 50 km/h plus {said}, ")
 
 
 @pytest.mark.parametrize(
