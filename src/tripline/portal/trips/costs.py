@@ -4,6 +4,7 @@ Not here: the costs themselves (`services/scores/explanation.py`), the page (`tr
 """
 
 import collections
+import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +14,7 @@ from tripline.domain.disputes import Dispute, State
 from tripline.portal.frame.figures import Figures
 from tripline.scoring import score
 from tripline.scoring.quality import LimitSource
-from tripline.scoring.rules import EventType, Rules
+from tripline.scoring.rules import THRESHOLDS, EventType, Rules
 from tripline.services import places
 from tripline.services.scores.reads import Outcome
 
@@ -39,6 +40,9 @@ ROADS: Final = ", "
 _MINUTE_S: Final = 60
 _DECIMALS: Final = 2
 """Most decimals of a speed."""
+_SECOND_MS: Final = 1_000
+_JUST_MS: Final = 5_000
+"""An event this soon after a gap is said to follow it."""
 _FREE: Final = 99.95
 """Scores above this one lack no point in the figures shown."""
 _KNOWN_LITTLE: Final = 0.05
@@ -78,6 +82,8 @@ def rows(found: "Explanation", disputes: Sequence[Dispute], *, rules: Rules, say
     """Return the events of a trip, those that cost most first. `rules`: of its score."""
     roads = [(run.begin_ms, run.end_ms, run.road.name) for run in found.limits if run.road is not None]
 
+    resumed = [run.begin_ms for before, run in itertools.pairwise(found.limits) if before.end_ms < run.begin_ms]
+
     def road_at(at_ms: int) -> str:
         return next((name for begin, end, name in roads if begin <= at_ms <= end and name), "")
 
@@ -103,7 +109,7 @@ def rows(found: "Explanation", disputes: Sequence[Dispute], *, rules: Rules, say
             each,
             SHAPES[each.type],
             at_ms=each.at_ms,
-            measured=_changed(each, say),
+            measured=_behind_a_gap(_changed(each, say), each.begin_ms, resumed, say),
             allowed=_threshold(each, rules, say),
             annulled=each.annulled is not None,
             event_id=each.event_id,
@@ -146,16 +152,49 @@ def _changed(found: "Manoeuvre", say: Say) -> str:
         "portal.trip.changed",
         begin=round(found.begin_kmh),
         end=round(found.end_kmh),
-        rate=say("portal.trip.rate", value=f"{found.rate:.1f}"),
+        value=_rates(found)[0],
     )
+
+
+def _rates(found: "Manoeuvre") -> tuple[str, str]:
+    """The greatest rate and its threshold, with the decimals that tell them apart."""
+    decimals = _DECIMALS if round(found.rate, 1) == round(found.threshold, 1) and found.rate > found.threshold else 1
+    return f"{found.rate:.{decimals}f}", f"{found.threshold:.{decimals}f}"
+
+
+def _behind_a_gap(measured: str, begin_ms: int, resumed: Sequence[int], say: Say) -> str:
+    """Name the gap in the reports that ended just before. `resumed`: when the gaps of the trip ended."""
+    away_ms = min((begin_ms - each for each in resumed if each <= begin_ms), default=None)
+    if away_ms is None or away_ms > _JUST_MS:
+        return measured
+    if away_ms < _SECOND_MS:
+        return say("portal.trip.after_gap_at_once", measured=measured)
+    return say("portal.trip.after_gap", measured=measured, seconds=lasting(away_ms / _SECOND_MS, say))
 
 
 def _threshold(found: "Manoeuvre", rules: Rules, say: Say) -> str:
     if found.threshold_name is None:
         return ""
-    rate = say("portal.trip.rate", value=f"{found.threshold:.1f}")
-    when = say(f"portal.trip.threshold.{found.threshold_name}", standing=f"{rules.harsh.standing_kmh:g}")
-    return say("portal.trip.below", rate=rate, when=when)
+    return _below(found.threshold_name, _rates(found)[1], rules, say)
+
+
+def _below(name: str, value: str, rules: Rules, say: Say) -> str:
+    when = say(f"portal.trip.threshold.{name}", standing=f"{rules.harsh.standing_kmh:g}")
+    return say("portal.trip.below", value=value, when=when)
+
+
+def allowed(column: int, rules: Rules, say: Say) -> list[str]:
+    """What a vehicle of this threshold column may do at one report a second, and what its events are called."""
+
+    def below(name: str) -> str:
+        return _below(name, f"{getattr(rules.harsh, name)[column]:.1f}", rules, say)
+
+    slower = THRESHOLDS.index("stop")
+    return [
+        *(say("portal.trip.allowed.faster", allowed=below(name)) for name in THRESHOLDS[:slower]),
+        *(say("portal.trip.allowed.slower", allowed=below(name)) for name in THRESHOLDS[slower:]),
+        say("portal.trip.allowed.names", standing=f"{rules.harsh.standing_kmh:g}"),
+    ]
 
 
 def _speeds(found: "Stretch", rules: Rules, say: Say, figures: Figures) -> tuple[str, str]:

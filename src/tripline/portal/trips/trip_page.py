@@ -23,7 +23,7 @@ from tripline.language.catalogue import Language
 from tripline.portal.frame import base_map, figures, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in
-from tripline.portal.trips.costs import SHAPES, Cost, on_twice_the_distance, rows, tolerance, why
+from tripline.portal.trips.costs import SHAPES, Cost, allowed, on_twice_the_distance, rows, tolerance, why
 from tripline.scoring import certainty, quality
 from tripline.scoring.quality import Limits, LimitSource, Quality
 from tripline.scoring.rules import Column
@@ -120,6 +120,8 @@ def values(visitor: Visitor, told: Told) -> dict[str, Any]:
         "longer": on_twice_the_distance(view.outcome, view.rules),
         "tolerance": tolerance(view.rules, visitor.say),
         "kind": None if told.quality is None else _kind(visitor, told.quality),
+        "allowed": [] if told.quality is None else allowed(told.quality.column, view.rules, visitor.say),
+        "alike": "manoeuvres" if view.rules.style.over_20_weight or view.rules.style.over_35_weight else "seconds",
         "general": None if found is None else _general_kmh(found),
         "others": len(others),
         "others_points": sum(each.points for each in others),

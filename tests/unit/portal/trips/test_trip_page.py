@@ -18,9 +18,9 @@ from tripline.roads.located import Road
 from tripline.scoring import quality, score
 from tripline.scoring.measures import Measures
 from tripline.scoring.quality import HarshSource, Limits, LimitSource, Quality
-from tripline.scoring.rules import EventType, Harsh, Rules, Scoring
+from tripline.scoring.rules import Column, EventType, Harsh, Rules, Scoring
 from tripline.services.scores.explanation import Explanation
-from tripline.services.scores.findings import Manoeuvre, Stretch
+from tripline.services.scores.findings import LimitRun, Manoeuvre, Stretch
 from tripline.services.scores.reads import Outcome
 from tripline.store.tables import driving_score, trip
 
@@ -45,12 +45,21 @@ def over(seconds, road="1", annulled=None, *, source=LimitSource.TAGGED, fastest
     return Stretch(**place, limit_source=source, road=on, seconds=seconds, annulled=annulled, cost=1.0, without_it=91.0)
 
 
-def harsh(kind, annulled=None):
-    moment = {"at_ms": 0, "begin_ms": 0, "end_ms": 0, "lat": 0, "lon": 0, "speed_kmh": 0, "begin_kmh": 0, "end_kmh": 0}
+def harsh(kind, annulled=None, *, rate=16.0, begin_ms=0):
+    moment = {
+        "at_ms": begin_ms,
+        "begin_ms": begin_ms,
+        "end_ms": begin_ms,
+        "lat": 0,
+        "lon": 0,
+        "speed_kmh": 0,
+        "begin_kmh": 0,
+        "end_kmh": 0,
+    }
     return Manoeuvre(
         type=kind,
         **moment,
-        rate=16,
+        rate=rate,
         threshold=15,
         threshold_name="deceleration_to_50",
         annulled=annulled,
@@ -146,8 +155,18 @@ def test_sentence_names_what_cost_points(found, english, korean):
     [
         (
             explained([harsh(EventType.STOP)]),
-            "0 to 0 km/h, up to 16.0 km/h",
-            "less than 15.0 km/h in a second at 30 to 50",
+            "0 to 0 km/h, in the hardest second by 16.0 km/h",
+            "by less than 15.0 km/h in a second that begins at 30 to 50 km/h",
+        ),
+        (
+            explained([harsh(EventType.STOP, rate=15.04)]),
+            "0 to 0 km/h, in the hardest second by 15.04 km/h",
+            "by less than 15.00 km/h",
+        ),
+        (
+            explained([harsh(EventType.STOP, rate=15)]),
+            "0 to 0 km/h, in the hardest second by 15.0 km/h",
+            "by less than 15.0 km/h",
         ),
         (
             explained(stretches=[over(9)]),
@@ -198,9 +217,9 @@ def test_speeding_is_worded_by_the_tolerance_of_the_policy(tolerance, said):
 @pytest.mark.parametrize(
     ("threshold", "said"),
     [
-        ("start", "when starting (from at most 8 km/h)"),
-        ("acceleration_to_10", "at 8 to 10 km/h"),
-        ("stop", "when stopping (down to at most 8 km/h)"),
+        ("start", "that begins at up to 8 km/h"),
+        ("acceleration_to_10", "that begins at 8 to 10 km/h"),
+        ("stop", "that ends at up to 8 km/h"),
     ],
 )
 def test_speeds_of_a_threshold_are_those_of_the_policy(threshold, said):
@@ -209,7 +228,36 @@ def test_speeds_of_a_threshold_are_those_of_the_policy(threshold, said):
 
     (row,) = costs.rows(found, (), rules=rules, say=in_english, figures=figures.of(Language.ENGLISH, ZoneInfo("UTC")))
 
-    assert row.allowed == f"less than 15.0 km/h in a second {said}"
+    assert row.allowed == f"by less than 15.0 km/h in a second {said}"
+
+
+@pytest.mark.parametrize(
+    ("begin_ms", "said"),
+    [
+        (9_000, ""),
+        (60_000, ", right after a gap in the reports"),
+        (62_000, ", 2 seconds after a gap in the reports"),
+        (66_000, ""),
+    ],
+)
+def test_event_right_after_a_gap_says_so(begin_ms, said):
+    none = {"limit_kmh": None, "limit_source": LimitSource.NONE, "road": None}
+    runs = [
+        LimitRun(begin_ms=begin, end_ms=end, **none) for begin, end in ((0, 5_000), (5_000, 20_000), (60_000, 90_000))
+    ]
+    found = msgspec.structs.replace(explained([harsh(EventType.START, begin_ms=begin_ms)]), limits=runs)
+
+    (row,) = costs.rows(found, (), rules=Rules(), say=in_english, figures=figures.of(Language.ENGLISH, ZoneInfo("UTC")))
+
+    assert row.measured == f"0 to 0 km/h, in the hardest second by 16.0 km/h{said}"
+
+
+def test_everything_that_is_allowed_is_that_of_the_kind_of_vehicle():
+    car, truck = (costs.allowed(column, Rules(), in_english) for column in (Column.CAR, Column.TRUCK))
+
+    assert len(car) == len(truck) == 9
+    assert car[3] == "Faster: by less than 8.0 km/h in a second that begins above 20 km/h"
+    assert truck[4] == "Slower: by less than 8.0 km/h in a second that ends at up to 5 km/h"
 
 
 @pytest.mark.parametrize("added_m", [0.0, 5_000.0])
@@ -257,7 +305,7 @@ def test_scored_trip_shows_score_limits_and_costs_to_its_driver(tmp_path):
     assert text.count(">Dispute</span>") == 2
     lost = 100 - float(re.search(r"([\d.]+) of 100 points", text)[1])
     assert f"All events together cost {lost:.1f} points." in text
-    assert "the score rises by less than its points" in text
+    assert "the score rises by less than that" in text
     assert re.search(
         r"on a longer trip: on one twice as long as this one of [\d.]+ km, they would have cost [\d.]+ points", text
     )
