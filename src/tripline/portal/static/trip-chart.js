@@ -23,12 +23,10 @@ export function drawChart(place, track, { zone, language, brushed, span = [track
   let chart;
 
   const isTorn = (no) => track.times[no] - track.times[no - 1] > gap || torn.has(no);
-  const speeding = track.speeding();
-  const counted = track.speeds.map((speed, no) => (speeding[no] || speeding[no - 1] ? speed : null));
   /** Ends of the holes in the line, in pixels. */
-  const gaps = (isHole) => (drawn, _, first, last, ends) => {
+  const gaps = (drawn, _, first, last, ends) => {
     for (let no = first + 1; no <= last; no += 1) {
-      if (isHole(no)) ends.push([no - 1, no].map((each) => drawn.valToPos(seconds[each], "x", true)));
+      if (isTorn(no)) ends.push([no - 1, no].map((each) => drawn.valToPos(seconds[each], "x", true)));
     }
     return ends.sort((one, other) => one[0] - other[0]);
   };
@@ -43,7 +41,28 @@ export function drawChart(place, track, { zone, language, brushed, span = [track
     }
     ctx.restore();
   };
-  const limit = (stroke, dash) => ({ stroke: () => colour(stroke), width: 1.5, dash, points: { show: false }, paths: uPlot.paths.stepped({ align: 1 }) });
+  /** Draw the line again where it is above the speed that counts. */
+  const mark = ({ ctx, bbox, valToPos }) => {
+    const placeOf = (at) => Math.min(Math.max(valToPos(at / 1000, "x", true), bbox.left), bbox.left + bbox.width);
+    for (const { beginTs, endTs, countedAbove } of track.counted) {
+      const [left, right, least] = [placeOf(beginTs), placeOf(endTs), valToPos(countedAbove, "y", true)];
+      const [first, last] = [beginTs, endTs].map((at) => track.near(at));
+      ctx.save();
+      ctx.beginPath();
+      ctx.rect(left - devicePixelRatio, bbox.top, right - left + 2 * devicePixelRatio, least - bbox.top);
+      ctx.clip();
+      ctx.beginPath();
+      for (let no = first; no <= last; no += 1) ctx.lineTo(valToPos(seconds[no], "x", true), valToPos(track.speeds[no], "y", true));
+      ctx.setLineDash([]);
+      ctx.strokeStyle = colour("--over-2");
+      ctx.lineWidth = 3 * devicePixelRatio;
+      ctx.stroke();
+      ctx.restore();
+    }
+  };
+  // A step line begins anew behind a hole: without the edge of its step.
+  const whole = (_, __, ___, ____, ends) => ends.map(([from, to]) => [from, to + 2 * devicePixelRatio]);
+  const limit = (stroke, dash) => ({ stroke: () => colour(stroke), width: 1.5, dash, points: { show: false }, paths: uPlot.paths.stepped({ align: 1 }), gaps: whole });
   const axis = (values) => ({
     stroke: () => colour("--ink-soft"),
     grid: { stroke: () => colour("--line"), width: 1 },
@@ -68,13 +87,13 @@ export function drawChart(place, track, { zone, language, brushed, span = [track
     ],
     series: [
       {},
-      { stroke: () => colour("--speed-3"), width: 1.5, points: { show: false }, gaps: gaps(isTorn) },
-      { stroke: () => colour("--over-2"), width: 3, points: { show: false }, gaps: gaps((no) => counted[no - 1] !== null && counted[no] !== null && (!speeding[no - 1] || isTorn(no))) },
+      { stroke: () => colour("--speed-3"), width: 1.5, points: { show: false }, gaps },
       limit("--over-2", [6, 3]),
       limit("--ink-soft", [2, 4]),
     ],
     hooks: {
       drawAxes: [shade],
+      draw: [mark],
       // Before, it has no scales to find the cursor's place by.
       ready: [() => shown.show(track.moment)],
       setScale: [
@@ -92,17 +111,17 @@ export function drawChart(place, track, { zone, language, brushed, span = [track
   };
   options.axes[0].space = 72;
   options.axes[1].size = 72;
-  chart = new uPlot(options, [seconds, track.speeds, counted, limits(false), limits(true)], place);
+  chart = new uPlot(options, [seconds, track.speeds, limits(false), limits(true)], place);
   // uPlot keeps its axis, selection and cursor in elements without a meaning of their own.
   place.firstElementChild.ariaHidden = "true";
   new ResizeObserver(() => chart.setSize({ width: place.clientWidth, height: HEIGHT - 2 })).observe(place);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => chart.redraw());
 
-  const whole = () => chart.setScale("x", { min: begin, max: end });
+  const showAll = () => chart.setScale("x", { min: begin, max: end });
   place.addEventListener("keydown", (event) => {
     const far = event.shiftKey ? 30 : 1;
     const moves = { ArrowLeft: track.moment - far, ArrowRight: track.moment + far, ArrowDown: track.moment - far, ArrowUp: track.moment + far, Home: 0, End: track.length - 1 };
-    if (event.key === "Escape") whole();
+    if (event.key === "Escape") showAll();
     else if (event.key in moves && !event.ctrlKey && !event.metaKey && !event.altKey) {
       event.preventDefault();
       track.show(moves[event.key], "keys");

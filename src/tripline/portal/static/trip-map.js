@@ -13,19 +13,19 @@ const GAP_MS = 120_000;
 /** The step of a hole in the track. */
 const HOLE = 0;
 const NEAR_PX = 24;
-/** Width and height of the mark of an event, px. */
+/** Width and height of the mark of an event, and of its number, px. */
 const MARK_PX = 20;
-/** Where a mark may stand beside its place, px, the nearest first. */
-const AROUND = [-3, -2, -1, 0, 1, 2, 3]
-  .flatMap((right, _, all) => all.map((down) => [right * MARK_PX, down * MARK_PX]))
-  .toSorted((one, other) => Math.hypot(...one) - Math.hypot(...other));
+const NUMBER_PX = 14;
+/** Around the marks of a group, px. */
+const EDGE_PX = 3;
 /** Where the name of an end may stand, px. */
-const BESIDE = [[0, -22], [0, 22], [40, 0], [-40, 0]];
+const BESIDE = [[0, -22], [38, 0], [-38, 0], [0, 22], [38, -22], [-38, -22], [38, 22], [-38, 22], [0, -44], [0, 44]];
+const END_PX = { wide: 44, tall: 20 };
 const ARROW = "track-arrow";
 const ARROW_PX = 24;
 
 /**
- * Draw the track; null where the browser cannot draw a map. `told(event)`: the words for an event. `ends`: the names of
+ * Draw the track; null where the browser cannot draw a map. `told(events)`: the words for events. `ends`: the names of
  * begin and end. `holes`: spans in which the way is not known, drawn as a dashed line.
  */
 export async function drawMap(place, track, { icons, shapes, told, ends = [], holes = track.noFix }) {
@@ -53,29 +53,17 @@ class TripMap {
   async open(map, Marker, { icons, shapes, told, ends }) {
     this.map = map;
     this.here = new Marker({ element: made("div", "trip-here") }).setLngLat(this.track.points[0]).addTo(map);
-    const add = (element, point, near) => {
-      const marker = new Marker({ element }).setLngLat(point).addTo(map);
-      this.marks.push({ marker, point, near, wide: Math.max(element.offsetWidth, MARK_PX) });
-    };
-    for (const event of this.track.events) {
-      // For pointers; the table has the same events for keys and screen readers.
-      const mark = made("div", "trip-marker");
-      mark.append(made("div", "trip-lead"), icon(icons, `event-${shapes[event.kind]}`));
-      mark.title = told(event);
-      mark.ariaHidden = "true";
-      mark.addEventListener("click", (click) => {
-        click.stopPropagation();
-        this.track.showEvent(event, "event");
-      });
-      add(mark, event.point, AROUND);
-    }
-    for (const [no, name] of ends.entries()) {
-      const end = made("div", "trip-end");
-      end.textContent = name;
-      add(end, this.track.points.at(-no), BESIDE);
-    }
-    this.#spread();
-    map.on("zoomend", () => this.#spread());
+    this.markOf = (events) => this.#mark(events, told(events), icon(icons, `event-${shapes[events[0].kind]}`));
+    this.ends = ends.map((name, no) => {
+      const element = made("div", "trip-end");
+      element.textContent = name;
+      const point = this.track.points.at(-no);
+      new Marker({ element: made("div", "trip-dot") }).setLngLat(point).addTo(map);
+      return { marker: new Marker({ element }).setLngLat(point).addTo(map), point };
+    });
+    this.Marker = Marker;
+    this.#markEvents();
+    map.on("zoomend", () => this.#markEvents());
     map.on("mousemove", ({ point, originalEvent }) => {
       if (!originalEvent.target.closest(".trip-marker")) this.#pick(point);
     });
@@ -133,18 +121,59 @@ class TripMap {
     if (nearest >= 0) this.track.show(nearest, "map");
   }
 
-  /** Move marks apart that would hide each other. */
-  #spread() {
-    const taken = [];
-    for (const { marker, point, near, wide } of this.marks) {
-      const { x, y } = this.map.project(point);
-      const isFree = ([right, down]) => taken.every((each) => Math.abs(x + right - each.x) >= (wide + each.wide) / 2 || Math.abs(y + down - each.y) >= MARK_PX);
-      const [right, down] = near.find(isFree) ?? near[0];
-      marker.setOffset([right, down]);
-      const lead = marker.getElement().querySelector(".trip-lead");
-      if (lead) Object.assign(lead.style, { width: `${Math.hypot(right, down)}px`, rotate: `${Math.atan2(-down, -right)}rad` });
-      taken.push({ x: x + right, y: y + down, wide });
+  /** Mark the events: those that would hide each other as one group, in which each kind has a mark. */
+  #markEvents() {
+    for (const marker of this.marks) marker.remove();
+    const groups = this.track.events.map((event) => this.#group([event]));
+    for (let no = 1; no < groups.length; no += 1) {
+      const before = groups.findIndex((each, at) => at < no && doMeet(each, groups[no]));
+      if (before < 0) continue;
+      groups[before] = this.#group([...groups[before].events, ...groups[no].events]);
+      groups.splice(no, 1);
+      // It may be wider now.
+      no = Math.max(before, 1) - 1;
     }
+    this.marks = groups.map(({ kinds, point, isSingle }) => {
+      const marks = kinds.map(this.markOf);
+      let [element] = marks;
+      if (!isSingle) {
+        element = made("div", "trip-group");
+        element.append(...marks);
+      }
+      return new this.Marker({ element }).setLngLat(point).addTo(this.map);
+    });
+    const taken = [...groups];
+    for (const { marker, point } of this.ends) {
+      const { x, y } = this.map.project(point);
+      const boxes = BESIDE.map(([right, down]) => ({ x: x + right, y: y + down, ...END_PX, offset: [right, down] }));
+      const box = boxes.find((each) => !taken.some((other) => doMeet(each, other))) ?? boxes[0];
+      marker.setOffset(box.offset);
+      taken.push(box);
+    }
+  }
+
+  /** Events as one group, with its box on the map. */
+  #group(events) {
+    const kinds = [...Map.groupBy(events, ({ kind }) => kind).values()];
+    const point = [0, 1].map((axis) => events.reduce((sum, each) => sum + each.point[axis], 0) / events.length);
+    const numbers = kinds.filter(({ length }) => length > 1).length;
+    const isSingle = events.length === 1;
+    const edge = isSingle ? 0 : 2 * EDGE_PX;
+    return { events, kinds, point, isSingle, ...this.map.project(point), wide: MARK_PX * kinds.length + NUMBER_PX * numbers + edge, tall: MARK_PX + edge };
+  }
+
+  /** A mark for events of one kind; each press shows the next of them. */
+  #mark(events, title, picture) {
+    // For pointers; the table has the same events for keys and screen readers.
+    const mark = made("div", "trip-marker");
+    mark.append(picture, events.length > 1 ? String(events.length) : "");
+    mark.title = title;
+    mark.ariaHidden = "true";
+    mark.addEventListener("click", (click) => {
+      click.stopPropagation();
+      this.track.showEvent(events[events.indexOf(this.track.event) + 1] ?? events[0], "event");
+    });
+    return mark;
   }
 
   /** One line for each run of samples of one step. */
@@ -207,6 +236,11 @@ function arrow() {
     drawn.stroke();
   }
   return drawn.getImageData(0, 0, ARROW_PX, ARROW_PX);
+}
+
+/** Whether two boxes overlap; x and y are in their middle. */
+function doMeet(one, other) {
+  return Math.abs(one.x - other.x) < (one.wide + other.wide) / 2 && Math.abs(one.y - other.y) < (one.tall + other.tall) / 2;
 }
 
 function made(tag, name) {

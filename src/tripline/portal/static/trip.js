@@ -31,6 +31,7 @@ async function open() {
   }
 
   const holes = track.holes();
+  part("unknown-way").hidden = !holes.length;
   const chartPlace = part("chart");
   let map = null;
   let replay = null;
@@ -46,7 +47,7 @@ async function open() {
       }
     },
   });
-  drawMap(place.querySelector("[data-map]"), track, { icons: place.dataset.icons, shapes, told, ends: [texts["map.begin"], texts["map.end"]], holes }).then((drawn) => {
+  drawMap(place.querySelector("[data-map]"), track, { icons: place.dataset.icons, shapes, told: (events) => events.map(told).join("\n"), ends: [texts["map.begin"], texts["map.end"]], holes }).then((drawn) => {
     map = drawn;
     map?.colourBy(place.querySelector("[name=trip-colour]:checked").value);
     map?.moveTo(track.points[track.moment]);
