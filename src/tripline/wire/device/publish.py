@@ -67,7 +67,7 @@ def read(topic: str, body: bytes, *, received_ms: int, sensor_type: str, max_ite
 
     `sensor_type` is the sensor's registered type; `received_ms` the time of receipt (epoch ms).
     """
-    text = json_of(topic, body)
+    text = body if body[:1] == b"{" and topic in CHANNELS else json_of(topic, body)
     if isinstance(text, bytes) and text[:1] == b"{" and CHANNELS[topic]:
         microtrips = _microtrips(text, received_ms, sensor_type, max_items)
         if microtrips is not None:
@@ -79,7 +79,7 @@ def json_of(topic: str, body: bytes) -> bytes | str:
     """The JSON of a publish, or the reason why it is unusable."""
     if topic not in CHANNELS:
         return device_reasons.TOPIC
-    return body if body[:1] == b"{" else device_body.json_text(body, packed=topic == topics.TRE_MSGPACK)
+    return device_body.json_text(body, packed=topic == topics.TRE_MSGPACK)
 
 
 def header_of(ts: Any, kind: Any, received_ms: int) -> Header:
