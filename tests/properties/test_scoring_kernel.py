@@ -156,27 +156,35 @@ def without_lone(kept):
     speeds = [speed for _, speed, _ in kept]
     found = [(at, speed) for at, speed, _ in kept]
     rates = [(d - c) * 1_000 / (t1 - t0) for (t0, c, _), (t1, d, _) in itertools.pairwise(kept)]
-    jumps = [i for i, rate in enumerate(rates) if abs(rate) > 9]
-    for away, back in itertools.pairwise(jumps):
+    far = itertools.pairwise(i for i, rate in enumerate(rates) if abs(rate) > 9)
+    near = itertools.pairwise(i for i, rate in enumerate(rates) if abs(rate) > 5)
+    jumps = [(i, j) for i, j in far if j - i > 1] + [(i, j) for i, j in near if j - i == 1]
+    for away, back in jumps:
         first, last = away + 1, back
         if (rates[away] > 0) == (rates[back] > 0) or first < 2 or last + 2 >= len(kept):
             continue
         if abs(speeds[first - 1] - speeds[first - 2]) > 6 or abs(speeds[last + 2] - speeds[last + 1]) > 6:
             continue
         alone = first == last and min(abs(rates[away]), abs(rates[back])) > 12
-        if alone or (kept[last][0] - kept[first][0] < 30_000 and contradicted(kept[first - 1 : last + 2])):
+        if alone or (kept[last][0] - kept[first][0] < 30_000 and contradicted(kept, first - 1, last + 1)):
             found[first : last + 1] = [(at, np.nan) for at, _, _ in kept[first : last + 1]]
     return found
 
 
-def contradicted(rows):
-    """The metres between these rows are nearer to a steady change of speed than to their speeds."""
-    (begin, v0, _), (end, v1, _) = rows[0], rows[-1]
-    metres = sum(
-        abs(np.radians(lat1 - lat0)) * EARTH_RADIUS_M for (_, _, lat0), (_, _, lat1) in itertools.pairwise(rows)
-    )
-    driven = sum((c + d) * (t1 - t0) / 7_200 for (t0, c, _), (t1, d, _) in itertools.pairwise(rows))
-    return metres > 0 and abs(metres - (v0 + v1) * (end - begin) / 7_200) < abs(metres - driven)
+def contradicted(kept, before, after):
+    """The path between these rows, or a row earlier or later, is nearer to a steady change of speed than to theirs."""
+    rows = kept[before : after + 1]
+    driven = sum((c + d) / 2 * (t1 - t0) for (t0, c, _), (t1, d, _) in itertools.pairwise(rows))
+    plateau, steady = driven / (rows[-1][0] - rows[0][0]), (rows[0][1] + rows[-1][1]) / 2
+    for later in (-1, 0, 1):
+        path = kept[before + later : after + later + 1]
+        metres = sum(
+            abs(np.radians(lat1 - lat0)) * EARTH_RADIUS_M for (_, _, lat0), (_, _, lat1) in itertools.pairwise(path)
+        )
+        kmh = metres * 3_600 / (path[-1][0] - path[0][0])
+        if kmh > 0 and abs(kmh - steady) < abs(kmh - plateau):
+            return True
+    return False
 
 
 def least(v0, v1, column, table):

@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from tripline.scoring import speeds
 from tripline.scoring.drives import Drives, Flags, Floats, Ints
 from tripline.scoring.rules import THRESHOLDS, Column, EventType, Rules
 
@@ -124,7 +125,7 @@ def jumps(speed_kmh: NDArray[np.float32], seconds: NDArray[np.float32], rules: R
     change = speed_kmh[1:] - speed_kmh[:-1]
     np.abs(change, out=change)
     span = np.minimum(seconds, np.float32(1))  # beyond a second no threshold is lower than at one second
-    span *= np.float32(_SLACK * min(rules.harsh.least, rules.guards.lone_kmh_s))
+    span *= np.float32(_SLACK * min(rules.harsh.least, speeds.SPIKE * rules.guards.lone_kmh_s))
     return np.flatnonzero(change >= span)
 
 

@@ -48,6 +48,9 @@ FROZEN_STEP_KMH: Final = 1.0
 CONTRADICTED: Final = 0.75
 """The part of `guards.lone_kmh_s` by which a speed jumps that positions contradict: with half of it twelve real drives
 lost one true speed, with this none."""
+SPIKE: Final = 5 / 12
+"""The part of `guards.lone_kmh_s` for a single sample: 5 km/h per second, which is harsh for no vehicle. The thresholds
+of a policy do not count here: stricter ones must find no fewer events."""
 
 
 def usable(drives: Drives, rules: Rules) -> Floats:
@@ -215,15 +218,14 @@ def around(drives: Drives, samples: Ints, near: Ints) -> Around:
 def lone(drives: Drives, speed_kmh: Floats, intervals_ms: Ints, jumps: Ints, rules: Rules) -> Ints:
     """The samples whose speed jumps away and back between steady ones: faults of the receiver.
 
-    Where positions contradict it, a speed may jump less: that of one sample by what is harsh for any vehicle, and by a
-    part of `guards.lone_kmh_s` where it stays away, for up to a gap's time. `jumps`: the intervals to check, ascending,
-    at least all whose change is above either. 30, 15, 0, 13, 26 is a real stop: before and after the neighbours of the
-    0 the speed is not steady.
+    Where positions contradict it, a speed may jump less: that of one sample by `SPIKE`, and by `CONTRADICTED` where it
+    stays away, for up to a gap's time. `jumps`: the intervals to check, ascending, at least all whose change is above
+    either. 30, 15, 0, 13, 26 is a real stop: before and after the neighbours of the 0 the speed is not steady.
     """
     change = speed_kmh[jumps + 1] - speed_kmh[jumps]
     rate, rises = np.abs(change) * 1_000 / intervals_ms[jumps], change > 0
     turns = _turns(rises, np.flatnonzero(rate > CONTRADICTED * rules.guards.lone_kmh_s))
-    beside = _turns(rises, np.flatnonzero(rate > rules.harsh.least))
+    beside = _turns(rises, np.flatnonzero(rate > SPIKE * rules.guards.lone_kmh_s))
     single = jumps[beside.home] - jumps[beside.away] == 1
     apart = jumps[turns.home] - jumps[turns.away] > 1
     away = np.concatenate([turns.away[apart], beside.away[single]])
