@@ -12,6 +12,8 @@ All of this happens in the transaction that stores a result, under the lock of t
 trip (`scoring/covers.py`), the comparison of places (`scoring/shifted.py`).
 """
 
+from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from tripline.later import Later
@@ -71,10 +73,13 @@ def keep(
 
 def _one_drive(tx: ReadTx, trip_no: int, vehicle_id: str, cover: Cover, *, above: bool) -> list[Covering]:
     """Trips of other sensors for the same drive as this cover, ranked above or below it."""
+    # The trip itself is read once for all others; more traces than it and the last two would only take memory.
+    receipt = lru_cache(3)(lambda no: covers.receipt(tx, no))
+    trace = lru_cache(3)(lambda no: arrays.trace(scores.samples(tx, no)))
     return [
         each
         for each in _possible(tx, trip_no, vehicle_id, cover, above=above)
-        if spans.is_one_drive(cover, each.cover) or _is_shifted(tx, trip_no, cover, each)
+        if spans.is_one_drive(cover, each.cover) or _is_shifted(trip_no, cover, each, receipt, trace)
     ]
 
 
@@ -95,18 +100,27 @@ def _possible(tx: ReadTx, trip_no: int, vehicle_id: str, cover: Cover, *, above:
     ]
 
 
-def _is_shifted(tx: ReadTx, trip_no: int, cover: Cover, other: Covering) -> bool:
-    """True if the trips show the same places at times that a wrong clock explains."""
+def _is_shifted(
+    trip_no: int,
+    cover: Cover,
+    other: Covering,
+    receipt: Callable[[int], Interval],
+    trace: "Callable[[int], shifted.Trace]",
+) -> bool:
+    """True if the trips show the same places at times that a wrong clock explains.
+
+    `receipt`, `trace`: the times of receipt and the positions of a trip.
+    """
     (short_ms, shorter), (long_ms, longer) = sorted(
         (spans.lasting_ms(spanned), no) for spanned, no in ((cover, trip_no), (other.cover, other.trip_no))
     )
     if short_ms < AS_LONG * long_ms:
         return False
-    one, two = covers.receipt(tx, trip_no), covers.receipt(tx, other.trip_no)
+    one, two = receipt(trip_no), receipt(other.trip_no)
     live = _is_live(one, cover) and _is_live(two, other.cover)
     if not spans.is_one_drive((one,), (two,)) if live else _is_beyond_clocks(cover, other.cover):
         return False
-    offset_ms = shifted.offset_ms(*(arrays.trace(scores.samples(tx, no)) for no in (longer, shorter)))
+    offset_ms = shifted.offset_ms(trace(longer), trace(shorter))
     if offset_ms is None or live:
         return offset_ms is not None
     of_hours_ms = round(offset_ms / HOUR_MS) * HOUR_MS
