@@ -24,7 +24,7 @@ ANCHORS: Final = 5
 MOST: Final = 1_000
 """Most moving samples that are compared."""
 AHEAD: Final = 5
-"""A sample moves if this many samples later the receiver is elsewhere: noise is no movement."""
+"""A sample moves if the receiver is elsewhere this many samples later, so that noise does not count as movement."""
 
 
 class Trace(NamedTuple):

@@ -184,7 +184,7 @@ def _below(name: str, value: str, rules: Rules, say: Say) -> str:
 
 
 def allowed(column: int, rules: Rules, say: Say) -> list[str]:
-    """What a vehicle of this threshold column may do at one report a second, and what its events are called."""
+    """List the changes of speed allowed in this threshold column at one report a second, and name the events."""
 
     def below(name: str) -> str:
         return _below(name, f"{getattr(rules.harsh, name)[column]:.1f}", rules, say)

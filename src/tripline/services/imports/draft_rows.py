@@ -72,7 +72,7 @@ Taken = Mapping[str, set[str]]
 
 
 def taken(tx: ReadTx, service_type: str, kind: ImportKind, registrations: Sequence[Any]) -> Taken:
-    """Registered names among those of these registrations."""
+    """Find which names in these registrations are registered already."""
     return {key.column: key.taken(tx, service_type, [key.name(each) for each in registrations]) for key in kind.keys}
 
 

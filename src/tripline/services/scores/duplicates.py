@@ -39,7 +39,7 @@ HOUR_MS: Final = 3_600_000
 CLOSE_MS: Final = 30_000
 """Two clocks are whole hours apart to within this time."""
 MOST_BESIDE: Final = 50
-"""Trips of other sensors that are compared by place: those that arrived nearest to it. A device may send thousands."""
+"""Most trips of other sensors to compare by place, nearest arrival first, because a device may send thousands."""
 AS_LONG: Final = 0.75
 """The shorter of two trips of one drive covers at least this part of the other's time."""
 

@@ -29,7 +29,7 @@ SIGNATURES: Final[dict[int | str, tuple[tuple[str, ...], ...]]] = {
     106: (("rs",),),
     CAPABILITIES: (("cm",),),
 }
-"""Event number, or name of the latest value -> sets of keys, one of which identifies it (3.5); those of 102 in any
+"""Sets of keys by event number or name of the latest value; one set identifies the event (3.5), for 102 in any letter
 case. Those of collisions are the names of its position, the documented ones first (D12, D13)."""
 
 
