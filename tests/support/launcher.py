@@ -17,7 +17,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, TextIO
@@ -49,6 +49,8 @@ LOADED = (
     "tripline.services.scores.results",
 )
 """What a server loads, whichever its store and its bus."""
+WITH_ROUTES = ("tripline.http.application", "tripline.wiring.server", "tripline.portal.frame.troubles")
+"""Who builds the routes, of which families, and who says what went wrong on them."""
 ORDER_BYTES = 2**20
 STATUS_BYTES = 4
 
@@ -173,6 +175,28 @@ def close() -> None:
         running.close()
 
 
+def _load() -> None:
+    """Load the program, and build its routes: half of what is left of a start, and always the same."""
+    for name in LOADED:
+        importlib.import_module(name)
+    application, server, troubles = map(importlib.import_module, WITH_ROUTES)
+    build = application.routed_app
+    built: dict[tuple[Any, ...], Any] = {}
+
+    def routed_app(families: Iterable[Any], state: Mapping[str, Any], **how: Any) -> Any:
+        key = (*families, *how.values())
+        if key not in built:
+            built[key] = build(families, {}, **how)
+        built[key].state.update(state)
+        return built[key]
+
+    vars(application)["routed_app"] = routed_app
+    application.create_app((*server.families.FAMILIES, *server.pages.FAMILIES), {}, tell=troubles.tell)
+    application.create_app((server.health,), {})
+    gc.collect()
+    gc.freeze()  # so that no child writes to what is shared
+
+
 def _fork_when_asked(channel: socket.socket) -> bool:
     """Fork for each order and tell who has ended. Returns whether this is a child, set up for its command."""
     woken, wake = os.pipe2(os.O_NONBLOCK)
@@ -227,10 +251,7 @@ def _become(order: dict[str, Any], streams: Sequence[int], files: Sequence[int])
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupted test run ends its servers itself
-    for _name in LOADED:
-        importlib.import_module(_name)
-    gc.collect()
-    gc.freeze()  # so that no child writes to what is shared
+    _load()
     with socket.socket(fileno=int(sys.argv[1])) as _channel:
         _forked = _fork_when_asked(_channel)
     if _forked:
