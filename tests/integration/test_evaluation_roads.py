@@ -3,10 +3,11 @@
 import copy
 import json
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any
 
 import pytest
-from evaluation import city, road_forms, roads
+from evaluation import city, road_forms, road_page, roads
 from evaluation.road_forms import FORMS
 from evaluation.road_page import PLACES
 
@@ -14,43 +15,48 @@ from tripline.roads import candidates, countries
 
 pytestmark = pytest.mark.deep
 
-Measure = Callable[..., list[dict[str, Any]]]
 
+def kept(measure: Callable[..., Iterable[Any]]) -> Callable[..., list[Any]]:
+    """The same measurement, which is made once for all tests, of as many drives as the first asked for."""
+    found: list[Any] = []
 
-def kept(measure: Callable[..., Iterable[dict[str, Any]]]) -> Measure:
-    """The same measurement, which is made once for so many drives on the shipped extract."""
-    found: dict[tuple[int, ...], list[dict[str, Any]]] = {}
-
-    def again(*given: Any) -> list[dict[str, Any]]:
-        drives = given[1:]
-        if drives not in found:
-            found[drives] = list(measure(*given))
-        return copy.deepcopy(found[drives])
+    def again(*given: Any) -> list[Any]:
+        if not found:
+            found.extend(measure(*given))
+        return copy.deepcopy(found)
 
     return again
 
 
 MEASURED = {module: kept(module.measured) for module in (roads, road_forms, city)}
 """Measurements of the program as it is."""
+DRAWN = kept(road_page._places)
+"""Its pictures of places."""
+WORLD = cache(roads.World.of)
 DRIVES = 16
+FEW = 4
+"""Drives that tell a program that is much worse."""
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _measured_first():
     """Measure before a test changes the program."""
-    MEASURED[roads](roads.World.of(roads.MAP), DRIVES)
+    MEASURED[roads](WORLD(roads.MAP), DRIVES)
     MEASURED[road_forms](roads.MAP, DRIVES)
     MEASURED[city]()
+    DRAWN(WORLD(roads.MAP))
 
 
 def keep(monkeypatch, *modules):
-    """Make the measurements of these modules once for all tests."""
+    """Make the measurements of these modules once for all tests, as each world and the pictures."""
+    monkeypatch.setattr(roads.World, "of", WORLD)
+    monkeypatch.setattr(road_page, "_places", DRAWN)
     for module in modules:
         monkeypatch.setattr(module, "measured", MEASURED[module])
 
 
-def run(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr("sys.argv", ["evaluation.roads", "--drives", str(DRIVES), "--out", str(tmp_path)])
+def run(monkeypatch, capsys, tmp_path, *, drives=DRIVES):
+    monkeypatch.setattr("sys.argv", ["evaluation.roads", "--drives", str(drives), "--out", str(tmp_path)])
     code = roads.main()
     return code, capsys.readouterr().out, json.loads((tmp_path / "roads.json").read_text("utf-8"))
 
@@ -96,7 +102,7 @@ def test_matcher_without_directions_and_distances_misses_them(monkeypatch, capsy
     monkeypatch.setattr(candidates, "SIGMA_M", 1_000.0)
     monkeypatch.setattr(candidates, "HEADING", 0.0)
 
-    code, told, _ = run(monkeypatch, capsys, tmp_path)
+    code, told, _ = run(monkeypatch, capsys, tmp_path, drives=FEW)
 
     assert (code, "MISSED" in told) == (1, True)
 
@@ -105,7 +111,7 @@ def test_form_of_a_limit_that_is_not_read_misses_its_gate(monkeypatch, capsys, t
     keep(monkeypatch, roads, city)
     monkeypatch.setattr(countries, "_BY_PLATE", {"KR": "GB"})
 
-    code, told, facts = run(monkeypatch, capsys, tmp_path)
+    code, told, facts = run(monkeypatch, capsys, tmp_path, drives=FEW)
 
     assert (code, "MISSED" in told) == (1, True)
     assert {form["form"] for form in facts["forms"] if form["on_road"] < 1} == {"KR:urban", "KR:rural"}
