@@ -4,7 +4,8 @@ What is started is a process like any other: it runs the command from its first 
 output and files are its own. Where loading itself counts, or another Python, a test starts one (`servers.command`).
 
 The process that forks is this file run as a program. It has one thread, knows nothing of tests, and ends with the test
-process, whose end of the channel it reads orders from.
+process, whose end of the channel it reads orders from. It takes orders of `launched_tripline` as well, the command
+`tripline` for scripts that a test runs.
 """
 
 import contextlib
@@ -53,6 +54,9 @@ WITH_ROUTES = ("tripline.http.application", "tripline.wiring.server", "tripline.
 """Who builds the routes, of which families, and who says what went wrong on them."""
 ORDER_BYTES = 2**20
 STATUS_BYTES = 4
+ADDRESS = "TESTS_LAUNCHER"
+"""Variable with the address where the process that forks takes orders of programs: a name in the abstract namespace of
+Linux, of which nothing is left behind."""
 
 
 class Process:
@@ -167,6 +171,16 @@ def pid() -> int | None:
     return _launcher().process.pid if _launcher.cache_info().currsize else None
 
 
+def program(folder: Path) -> dict[str, str]:
+    """Put a command `tripline` into this folder that forks; the variables it needs."""
+    (folder / "tripline").symlink_to(Path(__file__).with_name("launched_tripline"))
+    return {ADDRESS: _address(_launcher().process.pid)}
+
+
+def _address(pid: int) -> str:
+    return f"tripline-tests-{pid}"
+
+
 def close() -> None:
     """End the process that forks, if there is one. What it started goes on."""
     if _launcher.cache_info().currsize:
@@ -197,31 +211,37 @@ def _load() -> None:
     gc.freeze()  # so that no child writes to what is shared
 
 
-def _fork_when_asked(channel: socket.socket) -> bool:
+def _fork_when_asked(channel: socket.socket, programs: socket.socket) -> bool:
     """Fork for each order and tell who has ended. Returns whether this is a child, set up for its command."""
     woken, wake = os.pipe2(os.O_NONBLOCK)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     children: dict[int, int] = {}
     while True:
-        ready, _, _ = select.select([channel, woken], [], [])
+        ready, _, _ = select.select([channel, programs, woken], [], [])
         if woken in ready:
             os.read(woken, 4_096)
             _tell_of_ended(children)
-        if channel in ready:
-            order, files, _, _ = socket.recv_fds(channel, ORDER_BYTES, 4)
-            if not order:
+        for asked in {channel, programs} & set(ready):
+            asker = channel if asked is channel else programs.accept()[0]
+            order, files, _, _ = socket.recv_fds(asker, ORDER_BYTES, 4)
+            if asker is not channel:
+                files.append(os.dup(asker.fileno()))  # a program hears of the end where it asked
+            elif not order:
                 return False
             *streams, told = files
             child = os.fork()
             if not child:
-                channel.close()
+                for each in (channel, programs, asker):
+                    each.close()
                 _become(json.loads(order), streams, [woken, wake, *files, *children.values()])
                 return True
             children[child] = told
             for stream in streams:
                 os.close(stream)
-            channel.send(str(child).encode())
+            asker.send(str(child).encode())
+            if asker is not channel:
+                asker.close()
 
 
 def _tell_of_ended(children: dict[int, int]) -> None:
@@ -251,8 +271,13 @@ def _become(order: dict[str, Any], streams: Sequence[int], files: Sequence[int])
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupted test run ends its servers itself
-    _load()
-    with socket.socket(fileno=int(sys.argv[1])) as _channel:
-        _forked = _fork_when_asked(_channel)
+    with (
+        socket.socket(fileno=int(sys.argv[1])) as _channel,
+        socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as _programs,
+    ):
+        _programs.bind(f"\0{_address(os.getpid())}")
+        _programs.listen()
+        _load()
+        _forked = _fork_when_asked(_channel, _programs)
     if _forked:
         importlib.import_module("tripline.cli").main()

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.support import brokers, reference, servers
+from tests.support import brokers, launcher, reference, servers
 
 TEXT = (reference.ROOT / "docs" / "scaling.md").read_text("utf-8")
 FOLDER_OF_A_MACHINE = "/var/lib/tripline"
@@ -72,6 +72,9 @@ class Site:
     variables: Mapping[str, str]
     """What every command finds in its environment, beside this Python's programs on the path."""
     processes: list[Process] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._forking = launcher.program(self.folder / "bin")
 
     def write_files(self, *, appended: bool) -> None:
         """The page's files, with what it says to append or without."""
@@ -135,7 +138,7 @@ class Site:
         return self.filled(blocks("run")[name]).replace(FOLDER_OF_A_MACHINE, str(machine / "data"))
 
     def _environment(self, variables: Mapping[str, str]) -> dict[str, str]:
-        kept = servers.environment({**self.variables, **variables})
+        kept = servers.environment({**self.variables, **self._forking, **variables})
         return {**kept, "PATH": f"{self.folder / 'bin'}:{Path(sys.executable).parent}:{kept['PATH']}"}
 
 

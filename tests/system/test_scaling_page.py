@@ -3,7 +3,8 @@ gateways, two apis and two workers on PostgreSQL, directly and with Kafka in bet
 give the same answers, byte by byte, as the one process gives.
 
 Replaced in the page's commands: `REPLACED`, folders, ports and addresses (`tests/support/scaling_page.py`).
-`kafka-topics.sh` is a stand-in; PostgreSQL's programs, openssl, curl and Tripline are the real ones.
+`kafka-topics.sh` is a stand-in; PostgreSQL's programs, openssl and curl are the real ones, and Tripline is forked with
+its program loaded.
 
 Replaced in answers, on both sides: ids that the platform made for what was driven (trips, microtrips, events), each by
 the order in which it appears; `createdTime`, when the platform received or made something; the `timestamp` of the
