@@ -53,17 +53,26 @@ def counting(tx: ReadTx, trip_no: int, vehicle_id: str | None, cover: Cover) -> 
 
 
 def keep(
-    tx: WriteTx, trip_no: int, vehicle_id: str | None, cover: Cover, *, counted: bool, counts: bool, now_ms: int
+    tx: WriteTx,
+    trip_no: int,
+    vehicle_id: str | None,
+    cover: Cover,
+    *,
+    counted: bool,
+    counts: bool,
+    moved: bool,
+    now_ms: int,
 ) -> None:
     """Store the cover of a trip, and request rescoring of the lower-ranked trips that it affects.
 
-    `counted`, `counts`: True if the trip had a score before, and if it has one now.
+    `counted`, `counts`: True if the trip had a score before, and if it has one now. `moved`: True if it may show other
+    places than before.
     """
     before = covers.of_trip(tx, trip_no)
     if cover != before:
         covers.keep(tx, trip_no, vehicle_id, cover)
     stood, stands = before if counted else (), cover if counts else ()
-    if stood == stands or vehicle_id is None:
+    if (stood == stands and not (moved and counts)) or vehicle_id is None:
         return
     affected = _one_drive(tx, trip_no, vehicle_id, stands, above=False)
     # A trip that counts beside this one goes on to count without it.

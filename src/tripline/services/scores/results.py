@@ -53,7 +53,8 @@ def keep(tx: WriteTx, results: Sequence[Result], *, ids: TimeIds, now_ms: int, z
                 _change(changes, result, before, at_ms=now_ms)
         else:
             _change(changes, result, before, at_ms=_replace(tx, result, place, ids=ids, now_ms=now_ms))
-        if (result.not_scored, result.quality) != (result.job.not_scored, result.job.quality):
+        resampled = result.quality != result.job.quality  # late samples change their number
+        if resampled or result.not_scored != result.job.not_scored:
             scores.note(tx, result.job.trip_no, result.not_scored, result.quality)
         if result.job.annulments:
             score = None if result.score is None else result.score.score
@@ -66,6 +67,7 @@ def keep(tx: WriteTx, results: Sequence[Result], *, ids: TimeIds, now_ms: int, z
             result.cover,
             counted=before is not None,
             counts=result.score is not None,
+            moved=resampled,
             now_ms=now_ms,
         )
     of_trips = [Found(each.job.trip_no, each.policy.no, each.findings) for each in kept]

@@ -1,5 +1,6 @@
 """Two sensors on one vehicle: the trip that covers the longer time counts, whichever came or changed first."""
 
+import numpy as np
 import pytest
 from sqlalchemy import insert, update
 from tests.support import box_dirt
@@ -219,6 +220,30 @@ def test_trip_of_a_wrong_clock_is_judged_again_with_the_trip_that_counts(tmp_pat
 
     seen = played(tmp_path, play)
     assert seen == [([None], 1), (["duplicate", None], 1), ([None, "annulled"], 1)]
+
+
+def test_late_places_of_the_trip_that_counts_show_one_drive(tmp_path):
+    """A winding road: samples 25 s apart cut its bends, though they cover the same time."""
+
+    def winding(clock_s, rows):
+        town = box_dirt.town(1)
+        lon = town["lon"] + 0.002 * np.sin(town["t"] * np.pi / 25)
+        places = zip(town["t"].tolist(), town["lat"].tolist(), lon.tolist(), strict=True)
+        samples = [sample(second + clock_s, float("nan"), lat=lat, lon=lon) for second, lat, lon in places]
+        return [samples[row] for row in rows]
+
+    async def play(rig):
+        longer = await rig.add_trip(winding(0, [*range(600), *range(600, 1_230, 25)]), sensor_id=GPS)
+        await rig.add_trip(winding(3_600, range(60, 1_200)), sensor_id=OBD)
+        await rig.drain()
+        seen = [await told(rig)]
+        late = b"".join(winding(0, range(600, 1_225)))
+        await rig.write(lambda tx: add_microtrip(tx, rig.ids, longer, late))
+        await rig.ask_again(longer)
+        await rig.drain()
+        return [*seen, await told(rig)]
+
+    assert played(tmp_path, play) == [(TWO, 2), (ONE, 1)]
 
 
 def test_one_sensor_that_drives_the_same_twice_has_two_drives(tmp_path):
