@@ -18,8 +18,8 @@ CLASSES: Final = tuple(column.name.lower() for column in Column)
 THINNED_POINTS: Final = 3.0
 SINGLE_POINTS: Final = 15.0
 EXACT_POINTS: Final = 2.0
-EXACT_SAMPLINGS: Final = ("1 s", "2 s", "1, 2 or 5 s")
-"""At 3 and 4 s scores by speeds scatter more than the gate."""
+EXACT_SAMPLING: Final = "1 s"
+"""Exact positions this close have to show harsh driving."""
 CERTAIN: Final = 0.01
 Rows = list[dict[str, Any]]
 
@@ -80,12 +80,14 @@ def _exact_gates(rows: Rows) -> Rows:
     found = []
     for driving, which in (("calm", "most"), ("usual", "mean")):
         for column in CLASSES:
-            own = [row for row in _chosen(rows, column, driving=driving) if row["sampling"] in EXACT_SAMPLINGS]
+            own = [row for row in _chosen(rows, column, driving=driving) if row["known"]]
             worst = max(own, key=lambda row: row[which])
             what = f"{which} of made {driving} drives without speeds, points off those with speeds: {column}"
-            where = f"a sample each {worst['sampling']}, {worst['drives']} drives"
+            where = f"a sample each {worst['sampling']}, {worst['known']} drives"
             found.append(_gate(what, EXACT_POINTS, worst[which], worst[which] <= EXACT_POINTS, where))
-    return found
+    unknown = sum(row["drives"] - row["known"] for row in rows if row["sampling"] == EXACT_SAMPLING)
+    what = f"made drives with exact positions each {EXACT_SAMPLING} whose harsh driving is unknown"
+    return [*found, _gate(what, 0, unknown, not unknown, "")]
 
 
 def _certainty_gate(rows: Rows) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from evaluation.measured import FAR_S, RULES, findings, harsh_events
 from evaluation.real import recordings
 from evaluation.sampling import SAMPLINGS
 from tripline.scoring import policy
+from tripline.scoring.drives import Flags
+from tripline.scoring.findings import Findings
 from tripline.scoring.quality import HarshSource
 from tripline.scoring.rules import Column, Harsh
 from tripline.scoring.score import TripScore
@@ -47,7 +49,7 @@ def false_events() -> list[dict[str, Any]]:
                         "noise": noise_m,
                         "sampling": name,
                         "km": float(found.distance_m.sum()) / 1_000,
-                        "unknown": float(found.distance_m[found.harsh_source == HarshSource.UNKNOWN].sum()) / 1_000,
+                        "unknown": float(found.distance_m[~_known(found)].sum()) / 1_000,
                         "events": len(near),
                         "false": sum(bool(each > NEAR_S) for each in near),
                     }
@@ -61,28 +63,41 @@ def _scaled(table: Harsh, factor: float) -> dict[str, tuple[float, ...]]:
     return {name: tuple(factor * each for each in row) for name, row in values.items() if isinstance(row, tuple)}
 
 
+def _known(found: Findings) -> Flags:
+    """True for the trips whose harsh driving is known from positions."""
+    known: Flags = found.harsh_source == HarshSource.POSITIONS
+    return known
+
+
 def exact(count: int) -> list[dict[str, Any]]:
-    """How far scores by exact positions alone are from those by speeds, on so many made drives of each class."""
+    """How far scores by exact positions alone are from those by speeds, on so many made drives of each class.
+
+    `known`: the drives whose harsh driving is known; `mean` and `most` are of these, None without one.
+    """
     rows = []
     for manner, driving in ((made.Manner(harsh_share=0), "calm"), (made.USUAL, "usual")):
         for column in Column:
             drives = [made.drive(seed, column, EXACT, manner)[0] for seed in range(count)]
             for name, picked in SAMPLINGS.items():
                 parts = [part for drive in drives for part in picked(drive)]
-                verdicts = [policy.judged(findings(each), RULES) for each in (parts, map(dirty.no_speed, parts))]
+                full, bare = findings(parts), findings(map(dirty.no_speed, parts))
+                known = _known(bare)
                 off = [
-                    abs(bare.score - full.score) if isinstance(bare, TripScore) else 100.0
-                    for full, bare in zip(*verdicts, strict=True)
-                    if isinstance(full, TripScore)
+                    abs(by_positions.score - by_speeds.score) if isinstance(by_positions, TripScore) else 100.0
+                    for by_speeds, by_positions, shown in zip(
+                        policy.judged(full, RULES), policy.judged(bare, RULES), known.tolist(), strict=True
+                    )
+                    if shown and isinstance(by_speeds, TripScore)
                 ]
                 rows.append(
                     {
                         "class": column.name.lower(),
                         "driving": driving,
                         "sampling": name,
-                        "drives": len(off),
-                        "mean": float(np.mean(off)),
-                        "most": max(off),
+                        "drives": len(parts),
+                        "known": int(known.sum()),
+                        "mean": float(np.mean(off)) if off else None,
+                        "most": max(off, default=None),
                     }
                 )
     return rows

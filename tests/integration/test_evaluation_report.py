@@ -31,7 +31,7 @@ def test_report_has_every_gate_table_and_plot(small):
     text = page.read_text("utf-8")
     facts = json.loads((page.parent / "report.json").read_text("utf-8"))
 
-    assert len(facts["gates"]) == 5 * 3 * 2 + 3 * 2 + 3 + 2 * 3 + 2
+    assert len(facts["gates"]) == 5 * 3 * 2 + 3 * 2 + 3 + 2 * 3 + 1 + 2
     assert text.count("<svg") == 2 * 3 + 3 + 1
     assert all(gate["what"] in text for gate in facts["gates"])
     assert all(f"<td>{html.escape(case.name)}</td>" in text for case in cases.GATED + cases.REPORTED)

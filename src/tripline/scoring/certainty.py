@@ -32,7 +32,6 @@ MEASURED: Final[dict[tuple[HarshSource, float], dict[int, ByCategory]]] = {
     },
     (HarshSource.POSITIONS, 0.0): {
         1_000: (0.99, 0.99, 0.99),
-        2_000: (0.94, 0.96, 0.96),
     },
 }
 """Source and step (km/h) -> period (ms) -> shares, rounded down to hundredths, 0.99 at most."""

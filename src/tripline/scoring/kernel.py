@@ -83,7 +83,9 @@ class Work(msgspec.Struct, kw_only=True):
     without: Flags = np.empty(0, np.bool_)
     """The stretches with speeds missing in most samples."""
     vague: Flags = np.empty(0, np.bool_)
-    """The stretches without speeds whose positions are too noisy to show harsh driving."""
+    """The stretches without speeds whose positions do not show harsh driving."""
+    sparse: Flags = np.empty(0, np.bool_)
+    """Those of them whose positions are too far apart in time."""
     harsh_source: NDArray[np.int8] = np.empty(0, np.int8)
     """Of each trip: `quality.HarshSource`."""
     old: Ints = np.empty(0, np.int64)
@@ -329,15 +331,16 @@ def _positions(work: Work, rules: Rules) -> None:
 
 def _missing_speeds(work: Work, rules: Rules) -> None:
     """Fill short holes in the device's speeds; if most are missing, take all speeds of the trip from positions."""
-    work.speed, work.vague = work.drives.speed_kmh, work.without
+    work.speed, work.vague, work.sparse = work.drives.speed_kmh, work.without, work.without
     if not np.isnan(work.speed.sum()):
         return
     missing = np.isnan(work.speed)
     work.speed = speeds.interpolated(work.drives, work.speed, rules)
     if work.without.any():
-        sharp = speeds.exact(work.drives, work.without)
+        close = speeds.close(work.drives, work.spacing, work.without)
+        sharp = speeds.exact(work.drives, close)
         work.speed = speeds.from_positions(work.drives, work.speed, work.without, sharp, rules)
-        work.vague = work.without & ~sharp
+        work.vague, work.sparse = work.without & ~sharp, work.without & ~close
     filled = np.flatnonzero(missing & ~np.isnan(work.speed))
     work.mended("filled_speeds", np.bincount(work.drives.at(filled), minlength=len(work.drives)))
 
@@ -389,6 +392,7 @@ def _harsh(work: Work, rules: Rules) -> None:
     work.harsh_source = np.full(len(work.repairs), HarshSource.SPEEDS, np.int8)
     work.harsh_source[work.own[work.without]] = HarshSource.POSITIONS
     work.harsh_source[work.own[work.vague]] = HarshSource.UNKNOWN
+    work.harsh_source[work.own[work.sparse]] = HarshSource.SPARSE
     em = work.drives.em
     if em is None:
         return

@@ -36,6 +36,8 @@ class HarshSource(IntEnum):
     """The device itself reports them (`em`)."""
     UNKNOWN = 3
     """There are no speeds, and positions are too noisy: the score has no harsh event."""
+    SPARSE = 4
+    """The same, for positions too far apart in time."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -85,7 +87,7 @@ class Quality(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
     @property
     def harsh_known(self) -> bool:
         """False where the score has no harsh event because nothing shows harsh driving."""
-        return self.harsh_source is not HarshSource.UNKNOWN
+        return self.harsh_source not in (HarshSource.UNKNOWN, HarshSource.SPARSE)
 
 
 def written(quality: Quality) -> bytes:

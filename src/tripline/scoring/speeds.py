@@ -32,8 +32,9 @@ SHARP: Final = 11
 EXACT_MPS: Final = 0.05
 """Greatest noise of the speeds from two exact positions. Twelve real drives have 0.2 at 1 s, 0.11 at 2 s; made drives
 with exact positions have 0.01 and less at 1 and 2 s."""
-EXACT_S: Final = 2.5
-"""Longest mean spacing of exact positions: 3 s apart they showed 0.14 of the events, 4 s apart false ones."""
+CLOSE_S: Final = 1.25
+"""Nine in ten positions follow the one before by this time at most where they show harsh driving. Of manoeuvres that
+speeds show 2 s apart, positions 2 s apart show two thirds."""
 FIFTH: Final = math.sqrt(-math.log(0.8))
 """A fifth of the lengths of normal errors on a plane are below this part of their root mean square."""
 
@@ -128,6 +129,17 @@ def interpolated(drives: Drives, speed_kmh: Floats, rules: Rules) -> Floats:
     return filled
 
 
+def close(drives: Drives, intervals_ms: Ints, trips: Flags) -> Flags:
+    """Shape n: true for the trips, among `trips`, whose positions follow each other fast enough to show harsh driving.
+
+    `intervals_ms`: from each sample to the next.
+    """
+    far = np.flatnonzero(intervals_ms > CLOSE_S * 1_000)
+    far_in = np.bincount(drives.at(far), minlength=len(drives))
+    found: Flags = trips & (10 * far_in < np.diff(drives.starts))
+    return found
+
+
 def exact(drives: Drives, trips: Flags) -> Flags:
     """Shape n: true for the trips, among `trips`, with positions exact enough to show harsh driving.
 
@@ -142,7 +154,7 @@ def exact(drives: Drives, trips: Flags) -> Flags:
     error_m = np.hypot(np.sum(weights * north, axis=0), np.sum(weights * east, axis=0))
     error_m /= np.sqrt(2 * np.sum(weights**2, axis=0))
     moves = np.hypot(north[2] - north[1], east[2] - east[1]) >= MOVING_MPS * (seconds[2] - seconds[1])
-    moves &= seconds[3] <= 3 * EXACT_S
+    moves &= seconds[3] <= 3 * CLOSE_S
     low = moves & (error_m * 3 <= EXACT_MPS * FIFTH * seconds[3])
     many, lows = (np.bincount(of[each], minlength=len(drives)) for each in (moves, low))
     found: Flags = (many >= MEASURABLE) & (5 * lows >= many)

@@ -6,7 +6,7 @@ from tripline.scoring import certainty
 from tripline.scoring.quality import HarshSource, Quality
 from tripline.scoring.rules import Column
 
-SPEEDS, POSITIONS, DEVICE, UNKNOWN = HarshSource
+SPEEDS, POSITIONS, DEVICE, UNKNOWN, SPARSE = HarshSource
 
 
 def of(period_ms, source=SPEEDS, step=1.0, column=Column.BUS):
@@ -30,7 +30,7 @@ def test_between_two_periods_it_lies_between():
 def test_faster_than_measured_is_as_at_one_second_and_a_little_slower_as_the_last():
     assert of(920) == of(1_000)
     assert of(4_500) == of(4_000)
-    assert of(2_500, POSITIONS, 0.0) == of(2_000, POSITIONS, 0.0)
+    assert of(1_500, POSITIONS, 0.0) == of(1_000, POSITIONS, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -38,11 +38,12 @@ def test_faster_than_measured_is_as_at_one_second_and_a_little_slower_as_the_las
     [
         (0,),
         (4_501,),
-        (2_501, POSITIONS, 0.0),
+        (1_501, POSITIONS, 0.0),
         (1_000, SPEEDS, 0.5),
         (1_000, SPEEDS, 0.0),
         (1_000, DEVICE),
         (1_000, UNKNOWN),
+        (1_000, SPARSE),
     ],
 )
 def test_cell_that_was_not_measured_is_unknown(cell):

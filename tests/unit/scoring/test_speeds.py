@@ -326,7 +326,7 @@ def wavy(t, noise_m, seed=0):
     return northward(t, metres + rng.normal(0, noise_m, t.size), lon=lon)
 
 
-@pytest.mark.parametrize("seconds", [[1], [2], [1, 2, 3]])
+@pytest.mark.parametrize("seconds", [[1], [1.2], [1, 1, 2]])
 @pytest.mark.parametrize(("noise", "sharp"), [(0, True), (0.03, True), (0.1, False), (1, False)])
 def test_positions_are_exact_up_to_a_noise_of_their_speeds(noise, sharp, seconds):
     t = np.cumsum(np.random.default_rng(1).choice(seconds, 400))
@@ -336,25 +336,39 @@ def test_positions_are_exact_up_to_a_noise_of_their_speeds(noise, sharp, seconds
 
 
 def test_positions_that_stand_or_are_far_apart_are_not_exact():
-    standing, far = drives({"t": range(300)}), drives(wavy(np.arange(300) * 3, 0))
+    standing, far = drives({"t": range(300)}), drives(wavy(np.arange(300) * 1.3, 0))
 
     assert [speeds.exact(each, np.array([True])).tolist() for each in (standing, far)] == [[False], [False]]
 
 
-def braked(noise_m, **more):
+def braked(noise_m, *, rows=slice(None), **more):
     """Eight harsh brakings by positions: from 60 to 20 km/h in 2 s."""
     kmh = np.tile(np.repeat([60.0, 60, 40, 20, 20, 30, 40, 50], [20, 1, 1, 1, 20, 5, 5, 5]), 8)
     metres = np.append(0, np.cumsum(kmh[1:] + kmh[:-1]) / 7.2)
     rng = np.random.default_rng(2)
-    return northward(range(kmh.size), metres + rng.normal(0, noise_m, kmh.size), **more)
+    metres += rng.normal(0, noise_m, kmh.size)
+    return northward(np.arange(kmh.size)[rows], metres[rows], **more)
 
 
 def test_harsh_driving_is_known_from_exact_positions_alone():
-    found = findings(braked(0), braked(0.5), braked(0.5, speed=[50.0] * 464))
+    found = findings(braked(0), braked(0.5), braked(0.5, speed=[50.0] * 464), braked(0, rows=slice(None, None, 2)))
 
-    assert found.harsh_source.tolist() == [HarshSource.POSITIONS, HarshSource.UNKNOWN, HarshSource.SPEEDS]
-    assert np.bincount(found.events.trip, minlength=3).tolist() == [8, 0, 0]
-    assert [found.quality(trip).harsh_known for trip in range(3)] == [True, False, True]
+    sources = [HarshSource.POSITIONS, HarshSource.UNKNOWN, HarshSource.SPEEDS, HarshSource.SPARSE]
+    assert found.harsh_source.tolist() == sources
+    assert np.bincount(found.events.trip, minlength=4).tolist() == [8, 0, 0, 0]
+    assert [found.quality(trip).harsh_known for trip in range(4)] == [True, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("intervals", "close"),
+    [([1.25] * 20, True), ([1.26] * 20, False), ([1] * 9 + [30], True), ([1] * 8 + [2], False), ([], True)],
+)
+def test_positions_are_close_if_nine_in_ten_follow_at_once(intervals, close):
+    trips = drives({"t": [0]}, {"t": np.cumsum([0, *intervals])}, {"t": [0, 9, 18]})
+
+    found = speeds.close(trips, intervals_ms(trips, between=920), np.array([True, True, False]))
+
+    assert found.tolist() == [True, close, False]
 
 
 def test_harsh_driving_is_known_from_the_device_itself():

@@ -409,7 +409,7 @@ def implausible(tx: ReadTx) -> list[bytes]:
     return [row.quality for row in tx.all(_REFUSED)]
 
 
-VERSION: Final = 8
+VERSION: Final = 9
 """Of the content. Increase it when a field changes, or when judging finds something else in the same samples: trips
 with an earlier version are judged again whenever they are explained."""
 

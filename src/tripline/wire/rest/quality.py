@@ -26,8 +26,8 @@ LIMIT_KNOWN: Final = about(
     "share of the distance whose speed limit the map tells, 0 to 1; null: it was not judged", 0.9
 )
 HARSH_KNOWN: Final = about(
-    "false: the trip has no speeds, and positions too noisy to show harsh driving: its score has no harsh event;"
-    " null: it was not judged",
+    "false: the trip has no speeds, and positions too noisy or too far apart to show harsh driving: its score has no"
+    " harsh event; null: it was not judged",
     True,
 )
 
@@ -77,7 +77,7 @@ class DataQuality(msgspec.Struct, frozen=True, rename="camel"):
         str,
         about(
             "source of harsh events: `speeds`; exact `positions`; `device`, which reports them itself;"
-            " `unknown`: none of these",
+            " `unknown`: without speeds, positions are too noisy; `sparse`: they are too far apart",
             "speeds",
         ),
     ]

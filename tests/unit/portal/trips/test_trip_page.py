@@ -314,8 +314,15 @@ def test_scored_trip_shows_score_limits_and_costs_to_its_driver(tmp_path):
     assert "Dispute the whole trip" in text
 
 
-@pytest.mark.parametrize("source", [HarshSource.SPEEDS, HarshSource.UNKNOWN])
-def test_trip_of_unknown_harsh_driving_says_so_beside_its_score(tmp_path, source):
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        (HarshSource.SPEEDS, None),
+        (HarshSource.UNKNOWN, "positions are too rough"),
+        (HarshSource.SPARSE, "positions are too far apart in time"),
+    ],
+)
+def test_trip_of_unknown_harsh_driving_says_why_beside_its_score(tmp_path, source, why):
     async def scenario(app, ours: Fleet):
         body = quality.written(Quality(samples=600, period_ms=1_000, harsh_source=source, speed_step=1.0))
         await app.store.write(lambda tx: tx.run(update(trip).values(quality=body)))
@@ -324,10 +331,11 @@ def test_trip_of_unknown_harsh_driving_says_so_beside_its_score(tmp_path, source
             await page_of(app, ours.admin, f"/fleet/vehicles/{ours.vehicle_id}"),
         ]
 
-    texts = shown(tmp_path, scenario)
+    of_trip, of_vehicle = shown(tmp_path, scenario)
 
-    vague = catalogue.text("portal.trip.harsh_vague", Language.ENGLISH)
-    assert [vague in text for text in texts] == [source is HarshSource.UNKNOWN] * 2
+    unknown = "Sudden manoeuvres are unknown and not in this score: the device sends no speeds, and its "
+    assert re.findall(f"{unknown}([^<]+)</li>", of_trip) == ([] if why is None else [why])
+    assert (unknown in of_vehicle) is (why is not None)
 
 
 def test_reports_without_a_position_are_left_out_and_not_corrected(tmp_path):
