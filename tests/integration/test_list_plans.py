@@ -1,21 +1,29 @@
 """Plans of every list: no page reads a table whole; on SQLite it walks an index, or sorts few rows that an index found.
 
 Every list is read by everybody who may, with each filter, in each order, its first page and, the other way, one deep in
-it, and each statement that ran is explained; on PostgreSQL with statistics, for these values and for any.
+it, and each statement that ran is explained; on PostgreSQL with statistics, for these values and for any. Every page,
+boundary and count of a list of trips walks an index of trips.
 
-Not here: how long it takes (`bench/lists.py`), REST (`test_query_plans.py`).
+Not here: how long it takes (`bench/lists.py`, `bench/trip_lists.py`), REST (`test_query_plans.py`).
 """
 
 import re
 
 import pytest
-from tests.support import large_lists, plans, rows, stores
+from tests.support import large_lists, large_trips, plans, rows, stores
+from tests.support.large_lists import BIG, DRIVER, LOOKERS
 
+from tripline.domain.access import RULES, Action, Scope
+from tripline.domain.ids import VehicleId
+from tripline.domain.listed_trips import Filters, State
 from tripline.store.listing.pages import PageRequest, Place
+from tripline.store.trips import trip_list
+from tripline.store.trips.trip_list import TripQuery
 
 pytestmark = pytest.mark.once("brings both stores")
 
 COUNT = 8_000
+TRIPS_EACH = 10
 WALKED = re.compile(r"SCAN (page|few|found|there|CONSTANT ROW|company|\w+ USING (COVERING )?INDEX .*)$")
 """What SQLite may read from its beginning: rows that another step found, an index, the companies, which are few, and,
 for those that are connected, connections."""
@@ -23,6 +31,13 @@ SORTED = ("companies", "services")
 """Lists of companies are few rows, which are sorted."""
 SMALL = frozenset({"company", "device_connection"})
 """What PostgreSQL may read whole: the same."""
+VEHICLE = VehicleId("v1000000-0000-11f1-8000-1d43f3c436cb")
+FILTERS = (
+    Filters(),
+    Filters(state=State.UNSCORED, not_scored="sparse"),
+    Filters(state=State.SCORED, min_score=60, max_score=70),
+    Filters(disputed=True, over_limit=True),
+)
 
 
 @pytest.fixture(
@@ -33,6 +48,7 @@ def tx(request):
         patch.setenv(stores.VARIABLE, request.param)
         with rows.memory(keys_checked=False) as transaction:
             large_lists.fill(transaction, COUNT)
+            large_trips.fill(transaction, COUNT, TRIPS_EACH)
             yield transaction
 
 
@@ -65,3 +81,57 @@ def sqlite_does_wrong(tx, asked):
 def of_few(name: str, text: str) -> bool:
     """Whether the statement sorts companies, or the rows of a filter or of a range of names, up to `engine.MANY`."""
     return name.startswith(SORTED) or "WITH found" in text or "ORDER BY coalesce(" in text
+
+
+def trip_queries():
+    """Walks of one vehicle and driver, merged walks of few vehicles, and walks along the service type."""
+    for name, filters in ((name, filters) for name in LOOKERS for filters in FILTERS):
+        authority, user_id, company_id = LOOKERS[name]
+        scope = Scope("test", RULES[Action.DRIVING_READ][authority], user_id, company_id)
+        period = {"first_ms": large_trips.END_MS - 7 * 86_400_000, "last_ms": large_trips.END_MS}
+        whole = TripQuery(scope=scope, filters=filters, **period)
+        yield name, whole
+        yield f"{name}, vehicle", TripQuery(scope=scope, filters=filters, vehicle_id=VEHICLE, **period)
+        yield f"{name}, driver", TripQuery(scope=scope, filters=filters, user_id=DRIVER, **period)
+        yield f"{name}, company", TripQuery(scope=scope, filters=filters, company_id=BIG, **period)
+        yield (
+            f"{name}, partner",
+            TripQuery(scope=scope, filters=filters, company_id="c1000003-0000-11f1-8000-1d43f3c436cb", **period),
+        )
+
+
+@pytest.fixture
+def trips_asked(tx):
+    """The statements of each list of trips."""
+    with plans.recording(tx) as statements:
+        for name, query in trip_queries():
+            statements.now = name
+            middle = Place((query.first_ms + query.last_ms) // 2, "5")
+            named = RULES[Action.USER_READ][LOOKERS[name.split(",")[0]][0]]
+            for descending in (False, True):
+                request = PageRequest(limit=50, by="start", descending=descending)
+                trip_list.page(tx, query, request, named=named)
+                deep = PageRequest(limit=50, by="start", descending=descending, place=middle)
+                trip_list.page(tx, query, deep, named=frozenset())
+            trip_list.count(tx, query)
+            for most in (trip_list.AMONG, 1):  # along the service type; merged
+                with pytest.MonkeyPatch.context() as patch:
+                    patch.setattr(trip_list, "AMONG", most)
+                    trip_list.whole(tx, query, 50, named=named)
+    return statements
+
+
+def test_every_statement_walks_an_index_of_trips_and_reads_no_table_whole(tx, trips_asked):
+    wrong = plans.read_whole(tx, trips_asked) if tx.shared else sqlite_walks_wrong(tx, trips_asked)
+
+    assert len(trips_asked.by_name) == 5 * len(LOOKERS)
+    assert "\n\n".join("\n".join(each) for each in wrong) == ""
+
+
+def sqlite_walks_wrong(tx, asked):
+    for name, text, steps in plans.sqlite_steps(tx, asked):
+        whole = any(step.startswith("SCAN") and not re.match(r"SCAN (few|CONSTANT ROW)$", step) for step in steps)
+        # A merge sorts the trips of its window.
+        sorts = "USE TEMP B-TREE FOR ORDER BY" in steps and "held" not in " ".join(steps)
+        if whole or sorts:
+            yield name, text, *steps
