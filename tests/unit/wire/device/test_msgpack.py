@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import random
 import struct
 import time
 
@@ -131,17 +132,28 @@ def test_quarter_of_a_mebibyte_of_arrays_is_rejected_in_no_time(element: bytes) 
     assert time.process_time() - begun < 0.05  # 0.001 s; 0.12 to 0.29 s when they were decoded first
 
 
-values = st.recursive(
+sizes = st.sampled_from((0, 1, 15, 16, 31, 32, 255, 256, 300))
+"""Lengths on both sides of each that MessagePack writes in another way."""
+texts = sizes.map(lambda size: ("a\u0410" * size)[:size])
+counts = st.sampled_from((0, 1, 2, 15, 16, 20))
+single = (
     st.none()
     | st.booleans()
     | st.integers(-(2**63), 2**64 - 1)
     | st.floats()
-    | st.text(max_size=300)
-    | st.binary(max_size=300)
+    | texts
+    | st.builds(lambda size, seed: random.Random(seed).randbytes(size), sizes, st.integers(0, 255))
     | st.datetimes(timezones=st.just(datetime.UTC))
-    | st.builds(msgspec.msgpack.Ext, st.integers(0, 127), st.binary(max_size=40)),
-    lambda inside: st.lists(inside, max_size=20) | st.dictionaries(st.text(max_size=40), inside, max_size=20),
-    max_leaves=40,
+    | st.builds(msgspec.msgpack.Ext, st.integers(0, 127), st.binary(max_size=40))
+    | st.sampled_from(([], {}))
+)
+equal = st.builds(lambda each, count: [each] * count, single, counts) | st.builds(
+    lambda each, count: {str(key): each for key in range(count)}, single, counts
+)
+values = st.recursive(
+    single | equal,
+    lambda inside: st.lists(inside, max_size=3) | st.dictionaries(texts, inside, max_size=3),
+    max_leaves=8,
 )
 
 
@@ -151,7 +163,7 @@ def parts_in(value: object) -> int:
 
 
 @pytest.mark.deep
-@given(st.dictionaries(st.text(max_size=40), values, max_size=20))
+@given(st.dictionaries(texts, values, max_size=4))
 def test_parts_are_counted_whatever_stands_between_them(value: object) -> None:
     packed = msgspec.msgpack.encode(value)
     parts = parts_in(value)
