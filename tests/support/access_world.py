@@ -13,7 +13,7 @@ from tests.support.drafts import Office
 from tests.support.rest import Login, Rest
 from tripline.domain.access import Authority
 from tripline.store import positions
-from tripline.store.transactions import Store, WriteTx
+from tripline.store.transactions import Crew, Store, WriteTx
 
 ACTORS = (
     "no token",
@@ -163,21 +163,27 @@ class Undoing:
         self.read_short = store.read_short
         self.ask = store.ask
         self.close = store.close
+        self.prove = store.prove
         self.shared = store.shared
+        self.troubles = store.troubles
 
     @property
     def foreign_commits(self) -> int:
         """As the store behind says."""
         return self._store.foreign_commits
 
-    async def write(self, work: Any) -> Any:
+    def of(self, crew: Crew) -> "Undoing":
+        """The same through the threads of this crew."""
+        return Undoing(self._store.of(crew))
+
+    async def write(self, work: Any, *, locked: bool = False) -> Any:
         """What the work returns, though it did not happen."""
 
         def undone(tx: WriteTx) -> None:
             raise _UndoneError(work(tx))
 
         try:
-            await self._store.write(undone)
+            await self._store.write(undone, locked=locked)
         except _UndoneError as result:
             return result.args[0]
         raise AssertionError("the work was kept")
