@@ -32,13 +32,14 @@ class Page(HTMLParser):
     def __init__(self, text: str) -> None:
         super().__init__()
         self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
+        self._texts: list[str] = []
         self._hidden: dict[str, dict[str, list[str]]] = {}
         self._form: str | None = None
         self._open: list[str] = []
         self.feed(text)
         self.close()
         assert self._open == [], "elements left open"
+        self.text = "".join(self._texts)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         named = dict(attrs)
@@ -61,7 +62,7 @@ class Page(HTMLParser):
             self._form = None
 
     def handle_data(self, data: str) -> None:
-        self.text += data
+        self._texts.append(data)
 
     def all(self, tag: str) -> list[dict[str, str | None]]:
         """The attributes of every element with this tag."""

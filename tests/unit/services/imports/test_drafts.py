@@ -381,12 +381,12 @@ async def walked(desk, draft, text, state):
     """Numbers of the rows that a search finds: from the first page on, and back from the last."""
     there, ends = [], {}
     while ends is not None:
-        page = await desk.page(draft, state, 40, search=text, **ends)
+        page = await desk.page(draft, state, 150, search=text, **ends)
         there += [row.number for row in page.rows]
         ends = None if page.after is None else {"after": page.after}
     back, ends = [], {"before": 10**6}
     while ends is not None:
-        page = await desk.page(draft, state, 40, search=text, **ends)
+        page = await desk.page(draft, state, 150, search=text, **ends)
         back = [*(row.number for row in page.rows), *back]
         ends = None if page.before is None else {"before": page.before}
     return there, back
