@@ -291,7 +291,7 @@ async def with_app(database, scenario, *more, **parts):
 
 def test_numbers_and_dates_that_devices_send_are_shown_everywhere(tmp_path):
     database = stores.fresh(tmp_path)
-    world = asyncio.run(with_app(database, lambda app: access_world.World(app).settle()))
+    world = asyncio.run(with_app(database, access_world.settled))
     at = rest.NOW_MS - 60_000
     bodies = [
         put(body, path, literal)
@@ -315,7 +315,7 @@ def test_numbers_and_dates_that_devices_send_are_shown_everywhere(tmp_path):
 
 def test_numbers_and_dates_of_the_bus_are_shown_everywhere(tmp_path):
     database = stores.fresh(tmp_path)
-    world = asyncio.run(with_app(database, lambda app: access_world.World(app).settle()))
+    world = asyncio.run(with_app(database, access_world.settled))
     of = {"companyId": world.ids["P"], "vehicleId": world.ids["V"], "sensorId": world.ids["on V"], "as_text": False}
     kinds = ((bus_messages.microtrip, MICROTRIPS), (bus_messages.trip, TRIPS), (bus_messages.event, EVENTS))
     literals = (*extremes.NUMERALS, *map(json.dumps, (*extremes.FEW_NUMERALS, *extremes.DATES)))
