@@ -1,6 +1,7 @@
 """The rows of `reach` say what the predicates of scopes say, after any changes of a fleet."""
 
 import contextlib
+from functools import cache
 
 import hypothesis.strategies as st
 import pytest
@@ -65,6 +66,8 @@ LENT = {
     "drove": None,
 }
 """A partner's fleet, of which another partner has a vehicle with a sensor."""
+THINGS = {reach.Kind.VEHICLE: (vehicle, scopes.vehicles), reach.Kind.SENSOR: (sensor, scopes.sensors)}
+"""Kind of rows of `reach` -> table and predicate of scopes."""
 KNOWN = {*worlds.VEHICLES, *worlds.COMPANIES, *worlds.USERS}
 REGISTERED = {
     "vehicles": lambda name: {"vehicle_no": f"new {name}", "mileage": 1.0},
@@ -165,11 +168,13 @@ def apply(tx, number, change):
             assert all(each.insert(tx) for each in made)
 
 
-def seen_by_rows(tx, kind, scope):
-    within = reach.within(scope)
-    row = tables.reach.c
-    found = tx.all(select(row.thing_id, row.why).where(row.principal == within.principal, row.kind == kind))
-    return {each.thing_id for each in found if each.why & within.mask}
+@cache
+def selected(kind, reaches):
+    """The statements that select what is within the reaches: by the predicates of scopes, and by a probe of each row.
+    Made once, for that takes longer than running them."""
+    table, predicate = THINGS[kind]
+    within = predicate(reaches), reach.predicate(reaches, table.c.id)
+    return [select(table.c.id).where(condition) for condition in within]
 
 
 @settings(
@@ -189,22 +194,24 @@ def test_rows_are_what_the_predicates_select_after_each_change(tx, world, made):
             apply(tx, number, change)
 
         expected, found, inside = {}, {}, {}
+        kept = tx.all(select(tables.reach))
         for reaches in MASKS:
             for principal in worlds.COMPANIES if reaches <= MASKS[0] else worlds.USERS:
                 scope = Scope("test", reaches, principal, principal)
-                for table, kind in ((vehicle, reach.Kind.VEHICLE), (sensor, reach.Kind.SENSOR)):
-                    predicate = scopes.vehicles if table is vehicle else scopes.sensors
+                mask = reach.within(scope).mask
+                for kind in THINGS:
                     key = (tuple(sorted(each.name for each in reaches)), principal, kind)
-                    wanted = tx.all(select(table.c.id).where(predicate(reaches)), scopes.values(scope))
-                    expected[key] = {row.id for row in wanted}
-                    found[key] = seen_by_rows(tx, kind, scope)
-                    probed = select(table.c.id).where(reach.predicate(reaches, table.c.id))
-                    inside[key] = {row.id for row in tx.all(probed, scopes.values(scope))}
+                    expected[key], inside[key] = (
+                        {row.id for row in tx.all(statement, scopes.values(scope))}
+                        for statement in selected(kind, reaches)
+                    )
+                    found[key] = {
+                        row.thing_id
+                        for row in kept
+                        if (row.principal, row.kind) == (principal, kind) and row.why & mask
+                    }
         numbers = {row.id: row.vehicle_no for row in tx.all(select(vehicle))}
-        keys = {
-            row.thing_id: row.sort_key
-            for row in tx.all(select(tables.reach).where(tables.reach.c.kind == reach.Kind.VEHICLE))
-        }
+        keys = {row.thing_id: row.sort_key for row in kept if row.kind == reach.Kind.VEHICLE}
         wrong = reaching.recount(tx)
 
     assert found == expected

@@ -84,39 +84,40 @@ def asked(tx, scope, which, company_id=None):
     return tx.all(statement, scopes.values(scope))[0][0]
 
 
+@pytest.fixture(scope="module")
+def tx():
+    with rows.memory() as transaction:
+        fill(transaction)
+        yield transaction
+
+
 @pytest.mark.parametrize("reaches", [*REACHES, *ALONE])
-def test_number_within_reach_is_what_the_predicate_lets_through(reaches):
+def test_number_within_reach_is_what_the_predicate_lets_through(tx, reaches):
     scope = Scope("test", reaches, UserId("d"), CompanyId("o"))
-    with rows.memory() as tx:
-        fill(tx)
 
-        counted = [vehicles.LIST.count(tx, scope, which) for which in EVERY_WHICH]
+    counted = [vehicles.LIST.count(tx, scope, which) for which in EVERY_WHICH]
 
-        assert counted == [asked(tx, scope, which) for which in EVERY_WHICH]
-        assert counted[0] > 0
+    assert counted == [asked(tx, scope, which) for which in EVERY_WHICH]
+    assert counted[0] > 0
 
 
 @pytest.mark.parametrize("reaches", [*REACHES, *ALONE])
 @pytest.mark.parametrize("company_id", "opxy")
-def test_number_of_each_company_is_what_the_predicate_lets_through(reaches, company_id):
+def test_number_of_each_company_is_what_the_predicate_lets_through(tx, reaches, company_id):
     scope = Scope("test", reaches, UserId("d"), CompanyId("o"))
-    with rows.memory() as tx:
-        fill(tx)
 
-        counted = [
-            vehicles.LIST.count(tx, scope, replace(which, company_id=CompanyId(company_id))) for which in EVERY_WHICH
-        ]
+    counted = [
+        vehicles.LIST.count(tx, scope, replace(which, company_id=CompanyId(company_id))) for which in EVERY_WHICH
+    ]
 
-        assert counted == [asked(tx, scope, which, company_id) for which in EVERY_WHICH]
+    assert counted == [asked(tx, scope, which, company_id) for which in EVERY_WHICH]
 
 
-def test_number_of_a_company_is_what_the_predicate_lets_through():
+def test_number_of_a_company_is_what_the_predicate_lets_through(tx):
     scope = Scope("test", frozenset({Reach.DELEGATED_COMPANY}), UserId("d"), CompanyId("o"))
-    with rows.memory() as tx:
-        fill(tx)
 
-        # Of the ten vehicles of x, numbers 2, 6, ..., 38, those that 3 divides are delegated.
-        assert vehicles.LIST.count(tx, scope, Filters(company_id=CompanyId("x"))) == 3
+    # Of the ten vehicles of x, numbers 2, 6, ..., 38, those that 3 divides are delegated.
+    assert vehicles.LIST.count(tx, scope, Filters(company_id=CompanyId("x"))) == 3
 
 
 @pytest.mark.sqlite("how SQLite finds rows")
