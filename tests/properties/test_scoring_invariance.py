@@ -4,6 +4,8 @@ Not here: order of arrival and grouping (`test_scoring_kernel.py`), the score as
 (`test_scoring_policy.py`).
 """
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -47,16 +49,19 @@ def drives_of(draw):
 
 
 def walked(speed, turns) -> Vectors:
-    """The places of a drive as unit vectors, shape n x 3: each second goes as far as its mean speed says."""
-    at, ahead = np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
-    places = [at]
-    for metres, turn in zip((speed[1:] + speed[:-1]) / 7.2, turns[1:], strict=True):
-        angle = metres / EARTH_RADIUS_M
-        left = np.cross(at, ahead)
-        ahead = ahead * np.cos(turn) + left * np.sin(turn)
-        at, ahead = at * np.cos(angle) + ahead * np.sin(angle), ahead * np.cos(angle) - at * np.sin(angle)
-        places.append(at)
-    return np.array(places)
+    """The places of a drive as unit vectors, shape n x 3: each second turns, then goes as far as its speeds say."""
+    angles = (speed[1:] + speed[:-1]) / 7.2 / EARTH_RADIUS_M
+    far, near, sideways, ahead = np.sin(angles), np.cos(angles), np.sin(turns[1:]), np.cos(turns[1:])
+    # Columns: the place, the course and what is left of it, each by those of the second before.
+    steps = np.array(
+        [
+            [near, -far, np.zeros_like(far)],
+            [ahead * far, ahead * near, -sideways],
+            [sideways * far, sideways * near, ahead],
+        ]
+    )
+    frames = itertools.accumulate(np.moveaxis(steps, -1, 0), np.matmul, initial=np.eye(3))
+    return np.array([frame[:, 0] for frame in frames])
 
 
 def turned(places: Vectors, axis: int, degrees: float) -> Vectors:
@@ -90,8 +95,9 @@ def told(found: Findings, *, begin_s=0.0):
 @given(drives_of(), st.integers(-(10**9), 10**9), st.sampled_from(POLICIES))
 def test_another_time_changes_nothing(drive, shift_s, rules):
     speed, turns, column = drive
-    here = kernel.findings(drives(speed, walked(speed, turns), column=column), rules)
-    then = kernel.findings(drives(speed, walked(speed, turns), column=column, begin_s=shift_s), rules)
+    places = walked(speed, turns)
+    here = kernel.findings(drives(speed, places, column=column), rules)
+    then = kernel.findings(drives(speed, places, column=column, begin_s=shift_s), rules)
 
     assert told(then) == told(here)
     assert policy.judged(then, rules) == policy.judged(here, rules)
