@@ -3,18 +3,40 @@
 A test is quick unless its file (`pytestmark`), its class, its case or the test itself is marked. pytest splits the
 suites; this plugin only spares each the import of files of the other, which it recognises by their text. A file whose
 text and marks disagree is an error of collection, so that no test falls between the suites.
+
+The processes of a whole run import the files in different orders: to compile them takes longer than the rest of a
+collection, and each loads what another has compiled.
 """
 
+import contextlib
+import importlib
 import re
 from collections.abc import Generator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 DEEP, QUICK = "deep", "not deep"
 _WHOLE = re.compile(r"^pytestmark = (?:\[[^\]]*)?pytest\.mark\.deep\b", re.MULTILINE)
 _SOME = "mark.deep"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Import the files of the run, each process of several from another one on. Collection finds what fails."""
+    config = session.config
+    process: dict[str, Any] | None = getattr(config, "workerinput", None)
+    if process is None or config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+        return
+    suite = config.option.markexpr
+    files = sorted(path for folder in config.args for path in (config.rootpath / folder).rglob("test_*.py"))
+    files = [path for path in files if suite not in (DEEP, QUICK) or suite in _suites(path)]
+    first = len(files) * int(process["workerid"].removeprefix("gw")) // process["workercount"]
+    for path in (*files[first:], *files[:first]):
+        with contextlib.suppress(Exception):
+            importlib.import_module(".".join(path.relative_to(config.rootpath).with_suffix("").parts))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

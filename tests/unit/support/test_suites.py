@@ -82,6 +82,29 @@ def test_named_file_of_the_other_suite_is_refused_with_the_way_to_run_it(
     assert f"{file}: {tests} marked `deep`: run the file without -m" in told
 
 
+def test_processes_of_a_run_begin_to_import_at_different_files_and_report_what_fails(folder: Path) -> None:
+    for name in FILES:
+        noted = "import os\nprint(os.environ['PYTEST_XDIST_WORKER'], __name__, file=open('imported', 'a'))\n"
+        (folder / name).write_text(noted + FILES[name])
+    (folder / "test_wrong.py").write_text("raise ValueError('wrong')")
+    plugins = ["-p", "xdist.plugin", "-n", "2", "-p", "tests.support.suites", "-p", "no:cacheprovider"]
+    settings = ["-o", "testpaths=.", "-o", "pythonpath=.", "-o", "markers=deep\nonce", "--import-mode=importlib"]
+    command = [sys.executable, "-m", "pytest", *plugins, "-c", "/dev/null", "--rootdir", str(folder), *settings]
+    alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(reference.ROOT)}
+    for name in [name for name in alone if name.startswith("PYTEST_XDIST")]:
+        del alone[name]
+
+    ran = subprocess.run(command, cwd=folder, env=alone, capture_output=True, text=True)
+
+    imported = [line.split() for line in (folder / "imported").read_text().splitlines()]
+    orders = {of: [name for by, name in imported if by == of] for of in ("gw0", "gw1")}
+    assert orders == {
+        "gw0": ["test_case", "test_deep", "test_quick", "test_some"],
+        "gw1": ["test_quick", "test_some", "test_case", "test_deep"],
+    }
+    assert "ValueError: wrong" in ran.stdout
+
+
 @pytest.mark.parametrize("suite", ["not deep", "deep"])
 def test_test_that_neither_suite_would_run_is_an_error(folder: Path, suite: str) -> None:
     """The first is deep and its file does not say so; the second is in a file that says so and is not deep."""
