@@ -16,8 +16,10 @@ from tests.support.clusters import Deployment
 pytestmark = [pytest.mark.deep, pytest.mark.slow]
 VEHICLES = 6
 DEVICES = 6
-FULL, OF_DEVICES, LIGHT = (100.0, 20.0), (20.0, 20.0), (50.0, 8.0)
-"""Messages a second: of all vehicles together, of each device. Light where no kill has to hit one under way."""
+FULL, OF_DEVICES, LIGHT = (100.0, 20.0), (20.0, 20.0), (25.0, 5.0)
+"""Messages a second: of all vehicles together, of each device. Full while a kill hits what is under way, else light."""
+HIT_S = 1
+"""So long all is full behind a kill."""
 CALM = (10.0, 1.0)
 """While a process starts, or is missed at last, which takes seconds: kills have hit what they could."""
 FLOWS_S = 2
@@ -34,20 +36,28 @@ class Loads:
 
     written: producers_bus.BusLoad
     driven: producers.Load
-    rates: tuple[float, float]
 
     def flow(self) -> None:
         """Wait until both went on for a while, at the same time."""
-        goal = self.driven.acknowledged + int(FLOWS_S * DEVICES * self.rates[1])
-        self.written.flows(int(FLOWS_S * self.rates[0]))
+        goal = self.driven.acknowledged + int(FLOWS_S * DEVICES * LIGHT[1])
+        self.written.flows(int(FLOWS_S * LIGHT[0]))
         self.driven.reaches(goal, within_s=120)
+
+    @contextlib.contextmanager
+    def hit(self, rates: tuple[float, float] = FULL) -> Iterator[None]:
+        """More messages when the block begins, which kills, and for a moment behind it."""
+        self._pace(rates)
+        self.flow()
+        yield
+        time.sleep(HIT_S)
+        self._pace(LIGHT)
 
     @contextlib.contextmanager
     def calm(self) -> Iterator[None]:
         """Fewer messages while the block runs."""
         self._pace(CALM)
         yield
-        self._pace(self.rates)
+        self._pace(LIGHT)
 
     def _pace(self, rates: tuple[float, float]) -> None:
         self.written.rate = rates[0]
@@ -75,14 +85,14 @@ def deployment(bus: brokers.Cluster, tmp_path_factory: pytest.TempPathFactory) -
 
 
 @contextlib.contextmanager
-def loads(deployment: Deployment, bus: brokers.Cluster, rates: tuple[float, float] = FULL) -> Iterator[Loads]:
+def loads(deployment: Deployment, bus: brokers.Cluster) -> Iterator[Loads]:
     """Devices and a customer's own system while the block runs; then everything must hold."""
     company_id = deployment.company.record["id"]["id"]
     with (
-        producers_bus.writing(bus.bootstrap, deployment.registered(VEHICLES), company_id, rate=rates[0]) as written,
-        deployment.driving(DEVICES, rate=rates[1]) as driven,
+        producers_bus.writing(bus.bootstrap, deployment.registered(VEHICLES), company_id, rate=LIGHT[0]) as written,
+        deployment.driving(DEVICES, rate=LIGHT[1]) as driven,
     ):
-        yield Loads(written, driven, rates)
+        yield Loads(written, driven)
     try:
         for topic, group in GROUPS.items():
             bus.until_read(group, topic)
@@ -99,8 +109,8 @@ def test_broker_killed_under_load_loses_nothing(deployment: Deployment, bus: bro
     """Each of the three leads some partitions of every topic, and follows the leaders of the others."""
     victim = bus.leader(BUFFER)
     with loads(deployment, bus) as load:
-        load.flow()
-        victim.kill()
+        with load.hit():
+            victim.kill()
         load.flow()
         with load.calm():
             victim.start()
@@ -112,10 +122,10 @@ def test_worker_killed_while_reading_leaves_its_partitions_to_the_other(
     deployment: Deployment, bus: brokers.Cluster
 ) -> None:
     with loads(deployment, bus) as load:
-        load.flow()
         worker, other = deployment.workers
         shared = other.count("bus.assigned")
-        worker.kill()
+        with load.hit():
+            worker.kill()
         load.flow()
         with load.calm():
             other.until_logged("bus.assigned", more_than=shared)
@@ -126,12 +136,12 @@ def test_worker_killed_while_reading_leaves_its_partitions_to_the_other(
 def test_no_worker_at_all_leaves_everything_in_the_buffer_until_there_is_one(
     deployment: Deployment, bus: brokers.Cluster
 ) -> None:
-    with loads(deployment, bus, LIGHT) as load:
+    with loads(deployment, bus) as load:
         load.flow()
         for worker in deployment.workers:
             worker.kill()
         load.flow()
-        load.driven.flows(300)
+        load.driven.flows(200)
         for worker in deployment.workers:
             worker.launch()
         load.flow()
@@ -142,9 +152,9 @@ def test_no_worker_at_all_leaves_everything_in_the_buffer_until_there_is_one(
 
 
 def test_gateway_killed_between_device_and_buffer_loses_nothing(deployment: Deployment, bus: brokers.Cluster) -> None:
-    with loads(deployment, bus, OF_DEVICES) as load:
-        load.flow()
-        deployment.gateways[0].kill()
+    with loads(deployment, bus) as load:
+        with load.hit(OF_DEVICES):
+            deployment.gateways[0].kill()
         load.flow()
         with load.calm():
             deployment.gateways[0].start()
@@ -156,7 +166,7 @@ def test_worker_that_leaves_and_joins_under_load_takes_partitions_along_and_none
 ) -> None:
     first, second = deployment.workers
     assigned = first.count("bus.assigned"), second.count("bus.assigned")
-    with loads(deployment, bus, LIGHT) as load:
+    with loads(deployment, bus) as load:
         load.flow()
         code = second.stop()
         load.flow()
@@ -169,7 +179,7 @@ def test_worker_that_leaves_and_joins_under_load_takes_partitions_along_and_none
 
 
 def test_postgresql_killed_lets_devices_go_on_and_the_bus_wait(deployment: Deployment, bus: brokers.Cluster) -> None:
-    with loads(deployment, bus, LIGHT) as load:
+    with loads(deployment, bus) as load:
         load.flow()
         deployment.database.kill()
         deployment.workers[0].until_logged("bus.outage")
@@ -182,9 +192,9 @@ def test_bus_away_means_no_acknowledgement_and_afterwards_everything_once(
     deployment: Deployment, bus: brokers.Cluster
 ) -> None:
     with loads(deployment, bus) as load:
-        load.flow()
-        for broker in bus.brokers:
-            broker.kill()
+        with load.hit():
+            for broker in bus.brokers:
+                broker.kill()
         at = load.driven.acknowledged
         time.sleep(producers.PUBACK_S + 2)  # devices hang up and try again
         assert load.driven.acknowledged - at < 200, "acknowledged without a bus"
