@@ -128,10 +128,12 @@ def test_server_that_is_killed_while_it_cancels_leaves_the_former_map_and_nothin
             time.sleep(0.05)
         listed = http.get(imports.MAPS).json()
         remains = left(folder)
-        imports.sent(http, town.read_bytes())
+        imports.sent(http, made.street(tmp_path / "other.osm.pbf", maxspeed="50").read_bytes())
         after = imports.settled(http)
 
     print(f"killed {after_s} s after it was asked to cancel: answered {answer}")
     assert ([each["map"] for each in listed["maps"]], listed["import"]) == ([former.map], None)
     assert remains == [".uploads"]
-    assert [each["roads"] for each in after["maps"]] == [made.TOWN_ROADS]
+    assert after["import"] is None
+    (standing,) = after["maps"]
+    assert (standing["roads"], standing["map"] == former.map) == (1, False)
