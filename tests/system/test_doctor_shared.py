@@ -9,6 +9,8 @@ from tests.support import clusters, postgres, servers
 
 PASSWORD = "the-store-s-own"
 PATIENCE_S = 60
+POLL_S = 0.7
+"""Between two runs of the doctor: processes are taken for dead after ten seconds."""
 
 
 def doctor(deployment: clusters.Deployment) -> subprocess.CompletedProcess[str]:
@@ -25,7 +27,7 @@ def wrong(deployment: clusters.Deployment) -> list[str]:
     until = time.monotonic() + PATIENCE_S
     while (done := doctor(deployment)).returncode == 0:
         assert time.monotonic() < until, done.stdout
-        time.sleep(0.2)
+        time.sleep(POLL_S)
     assert done.returncode == 1
     return [line for line in done.stdout.splitlines() if line.startswith("WRONG ")]
 
@@ -34,7 +36,7 @@ def until_wrong(deployment: clusters.Deployment, line: str) -> None:
     until = time.monotonic() + PATIENCE_S
     while (found := wrong(deployment)) != [line]:
         assert time.monotonic() < until, found
-        time.sleep(0.2)
+        time.sleep(POLL_S)
 
 
 @pytest.mark.deep
