@@ -110,14 +110,18 @@ class _Launcher:
 
     def __init__(self) -> None:
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
+        with theirs, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as programs:
+            self.address = f"tripline-tests-{os.getpid()}"
+            programs.bind(f"\0{self.address}")
+            programs.listen()
+            files = theirs.fileno(), programs.fileno()
             self.process = subprocess.Popen(
                 # Nothing beside this file is to be found as a module.
-                [sys.executable, "-P", __file__, str(theirs.fileno())],
+                [sys.executable, "-P", __file__, *map(str, files)],
                 # A library of numpy's would start threads, and a child has only the one that forks.
                 env={**os.environ, "PYTHONWARNINGS": "error", "OPENBLAS_NUM_THREADS": "1"},
                 stdin=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
+                pass_fds=files,
             )
 
     def start(self, order: Mapping[str, Any], files: Sequence[int]) -> Process:
@@ -174,11 +178,7 @@ def pid() -> int | None:
 def program(folder: Path) -> dict[str, str]:
     """Put a command `tripline` into this folder that forks; the variables it needs."""
     (folder / "tripline").symlink_to(Path(__file__).with_name("launched_tripline"))
-    return {ADDRESS: _address(_launcher().process.pid)}
-
-
-def _address(pid: int) -> str:
-    return f"tripline-tests-{pid}"
+    return {ADDRESS: _launcher().address}
 
 
 def close() -> None:
@@ -217,11 +217,19 @@ def _fork_when_asked(channel: socket.socket, programs: socket.socket) -> bool:
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     children: dict[int, int] = {}
+    askers: dict[int, socket.socket] = {}
+    """Programs that asked for a child."""
     while True:
-        ready, _, _ = select.select([channel, programs, woken], [], [])
+        ready, _, _ = select.select([channel, programs, woken, *askers.values()], [], [])
         if woken in ready:
             os.read(woken, 4_096)
             _tell_of_ended(children)
+        for child, asker in list(askers.items()):
+            if child not in children:
+                askers.pop(child).close()
+            elif asker in ready:  # it says nothing more: it has ended, and its child ends with it
+                os.kill(child, signal.SIGKILL)
+                askers.pop(child).close()
         for asked in {channel, programs} & set(ready):
             asker = channel if asked is channel else programs.accept()[0]
             order, files, _, _ = socket.recv_fds(asker, ORDER_BYTES, 4)
@@ -232,7 +240,7 @@ def _fork_when_asked(channel: socket.socket, programs: socket.socket) -> bool:
             *streams, told = files
             child = os.fork()
             if not child:
-                for each in (channel, programs, asker):
+                for each in (channel, programs, asker, *askers.values()):
                     each.close()
                 _become(json.loads(order), streams, [woken, wake, *files, *children.values()])
                 return True
@@ -241,7 +249,7 @@ def _fork_when_asked(channel: socket.socket, programs: socket.socket) -> bool:
                 os.close(stream)
             asker.send(str(child).encode())
             if asker is not channel:
-                asker.close()
+                askers[child] = asker
 
 
 def _tell_of_ended(children: dict[int, int]) -> None:
@@ -271,12 +279,7 @@ def _become(order: dict[str, Any], streams: Sequence[int], files: Sequence[int])
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupted test run ends its servers itself
-    with (
-        socket.socket(fileno=int(sys.argv[1])) as _channel,
-        socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as _programs,
-    ):
-        _programs.bind(f"\0{_address(os.getpid())}")
-        _programs.listen()
+    with socket.socket(fileno=int(sys.argv[1])) as _channel, socket.socket(fileno=int(sys.argv[2])) as _programs:
         _load()
         _forked = _fork_when_asked(_channel, _programs)
     if _forked:

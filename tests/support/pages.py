@@ -1,6 +1,7 @@
 """Pages that tell a story in shell blocks, run from the first to the last against a fresh server.
 
-A block of kind `sh` is run; a `json` or `text` block behind it is what it prints. Blocks of other kinds are read only.
+A block of kind `sh` is run, its `tripline` forked with the program loaded; a `json` or `text` block behind it is what
+it prints. Blocks of other kinds are read only.
 """
 
 import contextlib
@@ -10,10 +11,11 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.support import servers
+from tests.support import launcher, servers
 
 BLOCK = re.compile(r"^```(sh|json|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 API = "http://127.0.0.1:8080"
@@ -62,21 +64,23 @@ def play(
     for word, other in {API: server.api, **(instead or {})}.items():
         commands = [each.replace(word, other) for each in commands]
     script = "set -eu\n" + "".join(f"{each}\nprintf '\\n%s\\n' '{_MARK}'\n" for each in commands)
-    path = f"{Path(sys.executable).parent}:{servers.environment()['PATH']}"
-    with subprocess.Popen(
-        ["sh"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=server.data.parent,
-        env={**servers.environment(data=server.data), "PATH": path},
-        text=True,
-        start_new_session=True,
-    ) as shell:
-        try:
-            printed, errors = shell.communicate(script, timeout=_LIMIT_S)
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(shell.pid, signal.SIGKILL)  # The group that was made here.
+    with tempfile.TemporaryDirectory() as programs:
+        forking = launcher.program(Path(programs))
+        path = f"{programs}:{Path(sys.executable).parent}:{servers.environment()['PATH']}"
+        with subprocess.Popen(
+            ["sh"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=server.data.parent,
+            env={**servers.environment(data=server.data), **forking, "PATH": path},
+            text=True,
+            start_new_session=True,
+        ) as shell:
+            try:
+                printed, errors = shell.communicate(script, timeout=_LIMIT_S)
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(shell.pid, signal.SIGKILL)  # The group that was made here.
     assert shell.returncode == 0, printed + errors
     return [each.strip() for each in printed.split(_MARK)[:-1]]
