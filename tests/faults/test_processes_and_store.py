@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import psycopg
 import pytest
-from tests.support import clusters, faults, faults_disk, faults_office, postgres
+from tests.support import clusters, faults, faults_disk, faults_office, postgres, producers
 from tests.support.clusters import Deployment, Node
 from tests.support.faults_disk import Disk
 from tests.support.faults_office import Caller, Clerk
@@ -63,19 +63,20 @@ def until_buried(deployment: Deployment, *, more_than: int) -> None:
         time.sleep(0.1)
 
 
-def killed_in_turn(nodes: list[Node]) -> Iterator[Node]:
+def killed_in_turn(nodes: list[Node], load: producers.Load | None = None) -> Iterator[Node]:
     """Each node once: killed when it is given out, started again when the next one is asked for."""
     for node in nodes:
         node.kill()
         yield node
-        node.start()
+        with load.calm() if load else contextlib.nullcontext():
+            node.start()
 
 
 def test_gateway_killed_under_load_hands_its_devices_to_the_other_and_loses_nothing(deployment: Deployment) -> None:
     before = sum(node.count("node.buried") for node in deployment.nodes)
     with deployment.driving(DEVICES, rate=40) as load:
         load.flows()
-        for _ in killed_in_turn(deployment.gateways):
+        for _ in killed_in_turn(deployment.gateways, load):
             load.flows()
         load.flows()
     until_buried(deployment, more_than=before)
@@ -136,7 +137,7 @@ def test_worker_killed_while_scoring_and_pushing_scores_each_trip_once_and_pushe
         assert deployment.company.http.put(path, json=wanted).status_code == 200
         with deployment.driving(FEW, rate=60) as load:
             load.flows()
-            for _ in killed_in_turn(deployment.workers):
+            for _ in killed_in_turn(deployment.workers, load):
                 load.flows(600)
             load.flows()
         faults.hold(load, deployment.rows)
@@ -159,7 +160,8 @@ def test_nodes_stopped_in_order_one_after_the_other_under_load_interrupt_nobody(
         load.flows()
         for node in some:
             codes.append(node.stop())
-            node.start()
+            with load.calm():
+                node.start()
         load.flows()
     answers = [httpx.get(f"{node.api}/health/ready", timeout=10).status_code for node in some]
 

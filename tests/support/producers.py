@@ -34,6 +34,8 @@ WINDOW = 20
 PUBACK_S = 10
 """A box that has no acknowledgement for so long tries another connection."""
 CONNECT_S = 8
+CALM = 1.0
+"""Messages of a device a second while there is nothing to be hit."""
 HURRY_S = 0.005
 """Between two messages once a load comes to its end: what there was to be hit has been."""
 BAD_TOKEN = 5
@@ -232,6 +234,14 @@ class Load:
         """Have each device send so many messages a second from now on."""
         for box in self.boxes:
             box.rate = rate
+
+    @contextlib.contextmanager
+    def calm(self) -> Iterator[None]:
+        """Few messages while the block runs: a process starts, which takes seconds in which nothing is to be hit."""
+        rate = self.boxes[0].rate
+        self.pace(CALM)
+        yield
+        self.pace(rate)
 
     def finish(self, *, within_s: float = 90.0) -> None:
         """Let every device end its trip; return when everything that was ever sent is acknowledged."""
