@@ -15,7 +15,7 @@ from tests.support.clusters import Deployment
 
 pytestmark = [pytest.mark.deep, pytest.mark.slow]
 DEVICES = 4
-LENGTH = 8_000
+LENGTH = 5_000
 """Messages of each trip that are stored before."""
 RATE = 100.0
 """Messages of a device a second."""
