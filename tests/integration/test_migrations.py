@@ -1,5 +1,6 @@
 """Schema: what the steps make is what the tables say; damage and strangers are told in one line."""
 
+import itertools
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -81,6 +82,19 @@ def test_partial_indexes_keep_their_condition(tmp_path):
         {(name, sql) for kind, name, sql in schema(path) if kind == "index"} for path in (tmp_path / "steps.db", made)
     ]
     assert indexes[0] == indexes[1]
+
+
+def test_partial_indexes_are_created_last(tmp_path):
+    migrate.upgrade(tmp_path / "new.db")
+
+    with closing(sqlite3.connect(tmp_path / "new.db")) as connection:
+        created = connection.execute(
+            "SELECT tbl_name, name, sql LIKE '% WHERE %' FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
+            " ORDER BY rowid"
+        ).fetchall()
+    for table, of_table in itertools.groupby(created, key=lambda each: each[0]):
+        order = [(is_partial, name) for _, name, is_partial in of_table]
+        assert order == sorted(order), table
 
 
 def test_upgrade_again_changes_nothing(tmp_path):

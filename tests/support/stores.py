@@ -20,7 +20,6 @@ from tripline.store import migrate
 from tripline.store.database import sqlite
 from tripline.store.database.postgres import PostgresStore
 from tripline.store.database.sqlite import SqliteStore
-from tripline.store.tables import metadata
 from tripline.store.transactions import Store, WriteTx
 
 VARIABLE: Final = "TESTED_STORE"
@@ -228,7 +227,8 @@ def empty() -> bytes:
     takes longer than most tests."""
     with tempfile.TemporaryDirectory(prefix="tripline-test-") as folder:
         engine = sqlite.open_engine(Database(Path(folder)).path)
-        metadata.create_all(engine)
+        with engine.begin() as connection:
+            migrate.make_tables(connection)
         with engine.connect() as connection:
             driver = connection.connection.driver_connection
             assert isinstance(driver, sqlite3.Connection)

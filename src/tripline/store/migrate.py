@@ -19,7 +19,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Column, Connection, MetaData, PrimaryKeyConstraint, String, Table, exc, inspect, text
+from sqlalchemy import Column, Connection, Index, MetaData, PrimaryKeyConstraint, String, Table, exc, inspect, text
+from sqlalchemy.schema import CreateTable
 
 from tripline.later import Later
 from tripline.ports.outages import Fault
@@ -141,16 +142,32 @@ def _bring(connection: Connection, version: str | None) -> None:
 
 
 def _make(connection: Connection) -> None:
-    if connection.dialect.name == "postgresql":
-        # Said with the tables, this would load the dialect into processes that never need it (`tables/base.py`).
-        for table in metadata.tables.values():
-            if table.info == BY_TIME:
-                table.dialect_options["postgresql"]["partition_by"] = "RANGE (no)"
-            for index in table.indexes:
-                index.dialect_options["postgresql"]["where"] = index.dialect_options["sqlite"]["where"]
-    metadata.create_all(connection, checkfirst=False)
+    make_tables(connection)
     _VERSION.create(connection)
     connection.execute(_VERSION.insert().values(version_num=newest()))
+
+
+def make_tables(connection: Connection) -> None:
+    """Create every table and index in an empty database."""
+    if connection.dialect.name == "sqlite":
+        for table in metadata.tables.values():
+            connection.execute(CreateTable(table))
+            for index in sorted(table.indexes, key=_partial_last):
+                index.create(connection)
+        return
+    # Said with the tables, this would load the dialect into processes that never need it (`tables/base.py`).
+    for table in metadata.tables.values():
+        if table.info == BY_TIME:
+            table.dialect_options["postgresql"]["partition_by"] = "RANGE (no)"
+        for index in table.indexes:
+            index.dialect_options["postgresql"]["where"] = index.dialect_options["sqlite"]["where"]
+    metadata.create_all(connection, checkfirst=False)
+
+
+def _partial_last(index: Index) -> tuple[bool, str]:
+    """Sort partial indexes last: of indexes with equal estimates SQLite uses the one created last, and `create_all`
+    creates them in an order that differs from process to process."""
+    return index.dialect_options["sqlite"]["where"] is not None, str(index.name)
 
 
 def _after(found: str) -> list[ModuleType]:
