@@ -223,8 +223,22 @@ def _ways(tx: ReadTx, spec: ListSpec, query: ListQuery, *, by: str, counted: boo
     reaches = frozenset() if query.scope is None else query.scope.reaches
     for part in query.parts or (None,):
         names = query.filters if part is None else (*query.filters, part)
-        filters = (*(spec.filters[name] for name in names), *spec.always)
+        filters = (*(_filter(spec, query, name) for name in names), *spec.always)
         yield from _ways_of(tx, spec, query, _Way(reaches, filters), by=by, counted=counted)
+
+
+def _filter(spec: ListSpec, query: ListQuery, name: str) -> Filter:
+    each = spec.filters[name]
+    if each.along is None or query.scope is None or query.values[name] != query.scope.company_id:
+        return each
+    return _of_own_company(each)
+
+
+@cache
+def _of_own_company(each: Filter) -> Filter:
+    """Return the filter for the looker's own company, whose rows are then read once and not also compared by key."""
+    assert each.along is not None
+    return msgspec.structs.replace(each, along=Along(scopes.COMPANY, each.along.mask))
 
 
 def _ways_of(tx: ReadTx, spec: ListSpec, query: ListQuery, way: _Way, *, by: str, counted: bool) -> Iterator[_Way]:
