@@ -25,6 +25,8 @@ DRAWN = "[data-map][data-state=drawn]"
 CUT_MS = 6_000
 """Five seconds, and one for a busy machine."""
 PATIENCE_MS = 30_000
+RENEWED_S = 3.0
+"""Longer than the 2 s after which the page renews its ages without a report."""
 MIDDLE_LAT, MIDDLE_LON = 47.01, 9.5
 
 
@@ -100,6 +102,23 @@ def test_vehicle_that_reports_moves_in_the_list_and_on_the_map(world, browser, v
         expect(page.locator("[data-part=card]")).to_contain_text(speed)
 
         assert (look.name, watched.troubles()) == (look.name, [])
+
+
+def test_map_is_drawn_again_only_when_a_vehicle_reports(world, browser, visit):
+    vehicle = world.vehicles[2]
+    world.report(vehicle, speed=0.0)
+    with portal_browser.watching(browser, world.server.api, session=visit.session) as watched:
+        page = watched.page
+        page.add_init_script(portal_browser.NOTE_DRAWINGS)
+        opened(watched, world.server.api)
+        page.wait_for_selector(DRAWN, timeout=PATIENCE_MS)
+        portal_browser.rest(page, seconds=RENEWED_S)
+        rested = page.evaluate("window.drawnAt")
+        world.report(vehicle, speed=45.0)
+        expect(row(page, vehicle)).to_contain_text("45 km/h")
+        portal_browser.rest(page, seconds=RENEWED_S)
+
+        assert page.evaluate("window.drawnAt") > rested
 
 
 def test_everything_is_reached_by_keyboard_without_webgl(world, browser, visit):

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from playwright.sync_api import expect
-from tests.browser.test_live_map_pages import DRAWN, PATIENCE_MS, World
+from tests.browser.test_live_map_pages import DRAWN, PATIENCE_MS, RENEWED_S, World
 from tests.support import drives, map_files, portal_browser, servers
 from tests.support.fleet import Company
 from tests.system.test_live_positions import play
@@ -108,6 +108,7 @@ def test_page_whose_first_requests_fail_says_why_and_goes_on_by_itself(world, br
         }
         for path, answer in answers.items():
             page.route(path, answer, times=1)
+        page.add_init_script(portal_browser.NOTE_DRAWINGS)
         page.goto(link["url"])
         expect(said).to_have_text("Too many attempts from your network. The page tries again by itself.")
         expect(page.locator("[data-part=wait]")).to_have_text(re.compile("Next attempt in [12] seconds?."))
@@ -116,6 +117,7 @@ def test_page_whose_first_requests_fail_says_why_and_goes_on_by_itself(world, br
         for place in (said, page.locator("[data-part=wait]")):
             expect(place).to_be_hidden()
         page.wait_for_selector(DRAWN, timeout=PATIENCE_MS)
+        portal_browser.rest(page, seconds=RENEWED_S)
         page.route("**/position", lambda route: route.abort(), times=1)
         expect(said).to_have_text("No connection. The page shows the last known state.")
         expect(page.locator("[data-part=number]")).to_have_text(vehicle.vehicle_no)

@@ -9,6 +9,7 @@ import itertools
 import json
 import os
 import random
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,6 +45,14 @@ class Look(msgspec.Struct, frozen=True):
 PLAIN = Look()
 COARSE = 0.5
 """Drawn pixels for each pixel of the layout where nobody measures lines: drawing maps takes less time."""
+NOTE_DRAWINGS = """for (const name of ["drawArrays", "drawElements"]) {
+    const draw = WebGL2RenderingContext.prototype[name];
+    WebGL2RenderingContext.prototype[name] = function (...given) {
+        window.drawnAt = performance.now();
+        return draw.apply(this, given);
+    };
+}"""
+"""Notes when a map was drawn last."""
 LOOKS = tuple(
     Look(theme, language, width)
     for width, theme, language in itertools.product((360, 1024, 1440), ("light", "dark"), ("en", "ko"))
@@ -133,6 +142,14 @@ def arrive(page: Page, shown: str) -> None:
     """Wait for the page that shows this element, whole: its scripts run, and all of its rows are there."""
     page.wait_for_selector(shown)
     page.wait_for_load_state()
+
+
+def rest(page: Page, *, seconds: float) -> None:
+    """Wait until no map of the page was drawn for so long; its drawings are noted."""
+    until = time.monotonic() + PATIENCE_MS / 1_000
+    while page.evaluate("performance.now() - window.drawnAt") < seconds * 1_000:
+        assert time.monotonic() < until, "the map is drawn again and again"
+        page.wait_for_timeout(200)
 
 
 def _is_complaint(kind: str, text: str) -> bool:

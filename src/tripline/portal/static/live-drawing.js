@@ -20,6 +20,8 @@ const byState = (values) => ["match", ["get", "state"], ...Object.entries(values
 export class Drawing {
   #map = null;
   #data = NOTHING;
+  /** The features of `#data`: vehicles that stand still cost no new picture. */
+  #text = "[]";
   #trail = NOTHING;
   #marked = "";
   #loaded = false;
@@ -148,9 +150,13 @@ export class Drawing {
         label: labelOf(vehicle, labels),
       },
     }));
-    this.#data = { type: "FeatureCollection", features };
-    // A source that changes every second would hold back the first complete picture of a slow machine.
-    if (this.#loaded) this.#source("vehicles")?.setData(this.#data);
+    const text = JSON.stringify(features);
+    if (text !== this.#text) {
+      this.#text = text;
+      this.#data = { type: "FeatureCollection", features };
+      // A source that changes every second would hold back the first complete picture of a slow machine.
+      if (this.#loaded) this.#source("vehicles")?.setData(this.#data);
+    }
     const canvas = this.#map?.getCanvas();
     if (canvas) canvas.classList.toggle("live-stale", isStale);
   }

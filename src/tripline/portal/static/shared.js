@@ -108,6 +108,7 @@ function showTrip(found) {
 }
 
 function show(found) {
+  const before = JSON.stringify(vehicle);
   write("number", found.number ?? "");
   if (found.time === null) {
     write("state", texts.none);
@@ -122,7 +123,7 @@ function show(found) {
     const last = trail.at(-1);
     if (trail.length && (last[0] !== point[0] || last[1] !== point[1])) trail.push(point);
   }
-  draw();
+  if (JSON.stringify(vehicle) !== before) draw();
 }
 
 function feature(geometry, properties = {}) {
