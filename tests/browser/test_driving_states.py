@@ -289,9 +289,7 @@ def show(watched, address, state):
 def shown(world, browser, turn, state):
     """A page in its state, in a window of its own."""
     origin, session, address = visit_of(world, state)
-    with portal_browser.watching(
-        browser, origin, portal_browser.rotated(turn), session=session, scale=portal_browser.COARSE
-    ) as watched:
+    with portal_browser.watching(browser, origin, portal_browser.rotated(turn), session=session) as watched:
         show(watched, address, state)
         yield watched
 
@@ -322,7 +320,7 @@ def test_no_state_has_troubles_or_asks_another_host(world, browser):
         look = portal_browser.rotated(guests.index(state[1]))
         drawn[origin, session, look].append((address, state))
     for (origin, session, look), visits in drawn.items():
-        with portal_browser.watching(browser, origin, look, session=session, scale=portal_browser.COARSE) as watched:
+        with portal_browser.watching(browser, origin, look, session=session) as watched:
             for address, state in visits:
                 show(watched, address, state)
                 if troubles := troubles_of(watched, state[0]):

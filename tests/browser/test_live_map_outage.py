@@ -55,9 +55,7 @@ class Window:
 
     def __init__(self, opened, browser, world, visit):
         self.relay = opened.enter_context(relays.relayed(world.server.api))
-        watched = opened.enter_context(
-            portal_browser.watching(browser, self.relay.address, session=visit.session, scale=portal_browser.COARSE)
-        )
+        watched = opened.enter_context(portal_browser.watching(browser, self.relay.address, session=visit.session))
         watched.page.context.add_init_script(WATCH)
         first, second = watched.page, watched.page.context.new_page()
         for page in (first, second):

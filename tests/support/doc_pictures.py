@@ -51,7 +51,7 @@ def main() -> None:
         portal_browser.browsing() as browser,
     ):
         (guest,) = (each for each in world.guests if each.name == WHOSE)
-        with portal_browser.watching(browser, world.origin, Look(), session=guest.session) as watched:
+        with portal_browser.watching(browser, world.origin, Look(), session=guest.session, sharp=True) as watched:
             page = watched.page
             for name, address in addresses(world.origin, guest, page).items():
                 width, height = SIZES[name]
@@ -66,7 +66,7 @@ def main() -> None:
 def of_demo(browser: portal_browser.Browser, data: Path, printed: str, link: str) -> None:
     """Take the pictures of a fleet that moves, of a trip, of a driver's page and of what needs attention."""
     origin = link.partition("/sign-in/")[0]
-    with portal_browser.watching(browser, origin, Look()) as watched:
+    with portal_browser.watching(browser, origin, Look(), sharp=True) as watched:
         page = watched.page
         page.set_viewport_size({"width": 1280, "height": 760})
         page.goto(link)
@@ -83,7 +83,7 @@ def of_demo(browser: portal_browser.Browser, data: Path, printed: str, link: str
         page.locator(MAPPED).wait_for()
         page.wait_for_timeout(3_000)
         page.screenshot(path=FOLDER / "trip.png")
-        with portal_browser.watching(browser, origin, Look(width=PHONE[0])) as cab:
+        with portal_browser.watching(browser, origin, Look(width=PHONE[0]), sharp=True) as cab:
             cab.page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
             cab.page.goto(f"{origin}{driven.sign_in_link()}")
             cab.page.locator("button.primary").click()

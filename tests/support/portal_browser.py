@@ -43,8 +43,8 @@ class Look(msgspec.Struct, frozen=True):
 
 
 PLAIN = Look()
-COARSE = 0.5
-"""Drawn pixels for each pixel of the layout where nobody measures lines: drawing maps takes less time."""
+COARSE = "Object.defineProperty(window, 'devicePixelRatio', { get: () => 0.25 })"
+"""Has maps and charts draw few pixels: drawing them by software takes most of the time of a page with a map."""
 NOTE_DRAWINGS = """for (const name of ["drawArrays", "drawElements"]) {
     const draw = WebGL2RenderingContext.prototype[name];
     WebGL2RenderingContext.prototype[name] = function (...given) {
@@ -101,13 +101,15 @@ def watching(
     *,
     scripts: bool = True,
     session: str | None = None,
-    scale: float = 1.0,
+    sharp: bool = False,
 ) -> Iterator[Watched]:
     """A page in a window of its own, with the cookie of this session; nothing is open in it yet.
 
-    `scale`: drawn pixels for each pixel of the layout; with fewer, lines are too thick.
+    `sharp`: its maps and charts are to be looked at.
     """
-    with _window(browser, look, scripts=scripts, scale=scale) as window:
+    with _window(browser, look, scripts=scripts) as window:
+        if not sharp:
+            window.add_init_script(COARSE)
         if session is not None:
             window.add_cookies([{"name": portal_tour.COOKIE, "value": session, "url": origin}])
         page = window.new_page()
@@ -121,14 +123,13 @@ def watching(
 
 
 @contextmanager
-def _window(browser: Browser, look: Look, *, scripts: bool, scale: float) -> Iterator[BrowserContext]:
+def _window(browser: Browser, look: Look, *, scripts: bool) -> Iterator[BrowserContext]:
     window = browser.new_context(
         viewport={"width": look.width, "height": HEIGHT},
         locale={"ko": "ko-KR"}.get(look.language, "en-GB"),
         color_scheme="dark" if look.theme == "dark" else "light",
         java_script_enabled=scripts,
         reduced_motion="reduce",
-        device_scale_factor=scale,
     )
     window.set_default_timeout(PATIENCE_MS)
     expect.set_options(timeout=PATIENCE_MS)

@@ -130,7 +130,7 @@ class Hand:
 @contextmanager
 def window(browser: Browser, origin: str, language: str, kind: type[Hand], folder: Path) -> Iterator[Hand]:
     """A window of one person, with the hand that works in it; fails if a page complained or asked another host."""
-    with portal_browser.watching(browser, origin, Look(language=language), scale=portal_browser.COARSE) as watched:
+    with portal_browser.watching(browser, origin, Look(language=language)) as watched:
         hand = kind(watched.page, origin, language)
         with hand.told(folder):
             yield hand

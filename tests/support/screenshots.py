@@ -76,7 +76,7 @@ def name_of(stop: Stop, who: str, look: Look) -> str:
 def taken(browser: Browser, guest: Guest, look: Look, stops: Sequence[Stop]) -> int:
     """Take the pages' pictures; how many had trouble."""
     troubled = 0
-    with portal_browser.watching(browser, guest.origin, look, session=guest.session) as watched:
+    with portal_browser.watching(browser, guest.origin, look, session=guest.session, sharp=True) as watched:
         for stop in stops:
             watched.page.goto(f"{guest.origin}{stop.address}")
             if stop is NOWHERE:
@@ -90,7 +90,7 @@ def refused(browser: Browser, guest: Guest, look: Look, stops: Sequence[Stop]) -
     troubled = 0
     if guest.name not in REFUSED_OF:
         return troubled
-    with portal_browser.watching(browser, guest.origin, look, session=guest.session) as watched:
+    with portal_browser.watching(browser, guest.origin, look, session=guest.session, sharp=True) as watched:
         for stop in stops:
             watched.page.goto(f"{guest.origin}{stop.address}")
             if refuse(watched.page):
