@@ -1,4 +1,5 @@
-"""Row 8: the scoring kernel, points a second of CPU time on one core, and the memory it takes above its input.
+"""Row 8: the scoring kernel, points a second of CPU time on one core, the memory it takes above its input, and pages
+mapped.
 
 The input is the real drives over and over, as the arrays of 10 million samples, faults and events and all; distances
 are summed, no trip states its own. The peer in the same run is a plain loop over the same samples that does only the
@@ -6,6 +7,7 @@ core of the work (haversine, rate, one threshold, limit), in turn with the kerne
 """
 
 import math
+import resource
 import time
 import tracemalloc
 from pathlib import Path
@@ -40,6 +42,7 @@ def measure(quick: bool) -> list[Figure]:
         of_rounds(row=ROW, name="M points/s of CPU", rounds=kernel_rates, gate=10, stretch=100, detail=detail),
         of_rounds(row=ROW, name="times a plain loop", rounds=ratios, detail={"loop M points/s": loop_rates}),
         Figure(row=ROW, name="MiB above its input", value=_extra_mib(drives), gate=16, at_least=False),
+        Figure(row=ROW, name="page faults, M points", value=_faults(drives) / points * 1e6, gate=200, at_least=False),
     ]
 
 
@@ -47,6 +50,13 @@ def _cpu_s(work) -> float:
     begin = time.process_time()
     work()
     return time.process_time() - begin
+
+
+def _faults(drives: Drives) -> int:
+    """Pages that the system maps while scoring: 2,000 a block if each one's memory is returned to it."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    kernel.findings(drives, Rules())
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
 
 def _extra_mib(drives: Drives) -> float:
