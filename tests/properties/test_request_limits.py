@@ -7,6 +7,7 @@ missing field), or does: the cases tell a refusal of the value from any other by
 
 import itertools
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -47,11 +48,17 @@ def _all() -> list[Operation]:
     return [operations.of_handler(handler) for handler in handlers]
 
 
+@cache
+def _described(request: type) -> dict[str, inspect.Type]:
+    """The types of the request's fields."""
+    described = inspect.type_info(request)
+    assert isinstance(described, inspect.StructType)
+    return {field.encode_name: field.type for field in described.fields}
+
+
 def _fields(operation: Operation) -> dict[str, set[type]]:
     """Each field of the request that holds plain values, with the kinds of value it takes."""
-    described = inspect.type_info(operation.request)
-    assert isinstance(described, inspect.StructType)
-    return {field.encode_name: set(_kinds(field.type)) for field in described.fields}
+    return {name: set(_kinds(of)) for name, of in _described(operation.request).items()}
 
 
 def _kinds(of: inspect.Type) -> Iterator[type]:
@@ -154,9 +161,7 @@ class World:
 
     def body(self, operation: Operation) -> dict[str, Any]:
         """The declaration's own examples, made to collide with nothing that is there."""
-        described = inspect.type_info(operation.request)
-        assert isinstance(described, inspect.StructType)
-        examples = {field.encode_name: _example(field.type) for field in described.fields}
+        examples = {name: _example(of) for name, of in _described(operation.request).items()}
         number = next(self._number)
         fresh = {
             "vehicleNo": f"V{number}",

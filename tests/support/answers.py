@@ -58,15 +58,20 @@ def document() -> dict[str, Any]:
 
 
 @functools.cache
-def _patterns() -> list[tuple[re.Pattern[str], str]]:
-    """How each path is recognised, paths without a value in them first; the router cuts a last slash off."""
-    paths = sorted(document()["paths"], key=lambda path: (path.count("{"), path))
-    return [(re.compile(re.sub(r"\{\w+\}", "[^/]+", path) + "/?"), path) for path in paths]
+def _patterns() -> dict[int, list[tuple[re.Pattern[str], str]]]:
+    """How each path is recognised, by its slashes, paths without a value in them first; the router cuts a last slash
+    off."""
+    found: dict[int, list[tuple[re.Pattern[str], str]]] = {}
+    for path in sorted(document()["paths"], key=lambda path: (path.count("{"), path)):
+        pattern = re.compile(re.sub(r"\{\w+\}", "[^/]+", path) + "/?")
+        found.setdefault(path.count("/"), []).append((pattern, path))
+    return found
 
 
 def _path(path: str) -> str | None:
     """The documented path that the router takes."""
-    return next((known for pattern, known in _patterns() if pattern.fullmatch(path)), None)
+    alike = _patterns().get(path.removesuffix("/").count("/"), [])
+    return next((known for pattern, known in alike if pattern.fullmatch(path)), None)
 
 
 @functools.cache

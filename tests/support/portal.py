@@ -11,7 +11,7 @@ import httpx
 from litestar import Litestar
 from msgspec import structs
 
-from tests.support.rest import Login, Rest
+from tests.support.rest import ORIGIN, Client, Login, Rest
 from tripline.api import families as rest_families
 from tripline.http import middleware
 from tripline.http.application import routed_app
@@ -105,7 +105,7 @@ class Browser:
         app = application(rest.contexts, tuple(pages))
         headers = {} if login is None else {"X-Authorization": f"Bearer {login.token}"}
         transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]
-        self.http = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=headers)
+        self.http = Client(transport=transport, base_url=ORIGIN, headers=headers)
 
     async def get(self, address: str, **headers: str) -> httpx.Response:
         """A page."""
