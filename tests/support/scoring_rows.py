@@ -141,8 +141,7 @@ class Rig:
                     distance_m=distance_m,
                 )
             )
-            for part in packed:
-                add_microtrip(tx, self.ids, trip_no, part)
+            add_microtrips(tx, self.ids, trip_no, packed)
             tx.run(insert(tables.scoring_job).values(trip_no=trip_no, due_ms=due_ms))
 
         await self.write(add)
@@ -162,12 +161,15 @@ class Rig:
 
 def add_microtrip(tx: WriteTx, ids: TimeIds, trip_no: int, packed: bytes) -> None:
     """One microtrip of a trip."""
-    microtrip_id = ids.next(now_ms=START_MS)
-    tx.run(
-        insert(tables.microtrip).values(
-            no=no_of(microtrip_id), trip_no=trip_no, id=microtrip_id, ty=2, payload=b"{}", samples=packed
-        )
-    )
+    add_microtrips(tx, ids, trip_no, [packed])
+
+
+def add_microtrips(tx: WriteTx, ids: TimeIds, trip_no: int, packed: Iterable[bytes]) -> None:
+    """A microtrip of the trip for each of these packed samples."""
+    usual = {"trip_no": trip_no, "ty": 2, "payload": b"{}"}
+    made = [{"id": ids.next(now_ms=START_MS), "samples": part, **usual} for part in packed]
+    if made:
+        tx.run(insert(tables.microtrip), [{"no": no_of(each["id"]), **each} for each in made])
 
 
 def sample(
