@@ -2,7 +2,7 @@
 whichever way they are found."""
 
 import re
-from functools import partial
+from functools import cache, partial
 
 import pytest
 from msgspec.structs import asdict
@@ -102,6 +102,7 @@ def tx():
         listing.fill(transaction)
         reaching.recount(transaction)
         yield transaction
+    forget()
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +118,34 @@ def numbered():
             transaction.run(update(sensor).where(sensor.c.id == f"s{n}").values(serial_no=number))
         reaching.recount(transaction)
         yield transaction
+    forget()
+
+
+def forget():
+    """The rows of the next transaction are others."""
+    inside.cache_clear()
+    known.cache_clear()
+
+
+@cache
+def inside(tx, table, scope):
+    """The rows of the table within the scope."""
+    predicate = {vehicle: scopes.vehicles, sensor: scopes.sensors}[table]
+    return tx.all(select(table).where(predicate(scope.reaches)), scopes.values(scope))
+
+
+@cache
+def known(tx):
+    """Vehicles with a sensor, trips that go on, vehicles that moved, those delegated by choice, and everybody's rights
+    on vehicles."""
+    moving, chosen = vehicle_position.c.driving.is_(True), ~vehicle_company.c.automatic
+    return (
+        {row.vehicle_id for row in tx.all(select(sensor.c.vehicle_id))},
+        {row.id for row in tx.all(select(trip.c.id).where(trip.c.state != "COMPLETE", ~trip.c.parking))},
+        {row.vehicle_id for row in tx.all(select(vehicle_position).where(moving))},
+        {row.vehicle_id for row in tx.all(select(vehicle_company.c.vehicle_id).where(chosen))},
+        {(row.vehicle_id, row.user_id) for row in tx.all(select(vehicle_user))},
+    )
 
 
 def is_searched_for(number, search):
@@ -129,20 +158,14 @@ def is_searched_for(number, search):
 
 def wanted_vehicles(tx, scope, filters):
     """The vehicles that are to be listed, by a sentence of Python."""
-    inside = tx.all(select(vehicle).where(scopes.vehicles(scope.reaches)), scopes.values(scope))
-    on = {row.vehicle_id for row in tx.all(select(sensor.c.vehicle_id))}
-    trips = {row.id for row in tx.all(select(trip.c.id).where(trip.c.state != "COMPLETE", ~trip.c.parking))}
-    moved = {row.vehicle_id for row in tx.all(select(vehicle_position).where(vehicle_position.c.driving.is_(True)))}
-    drives = {row.id for row in inside if row.id in moved and row.latest_trip_id in trips}
-    chosen = {
-        row.vehicle_id for row in tx.all(select(vehicle_company.c.vehicle_id).where(~vehicle_company.c.automatic))
-    }
-    rights = {(row.vehicle_id, row.user_id) for row in tx.all(select(vehicle_user))}
-    own = {row.id for row in inside if row.company_id == scope.company_id}
-    whose = {Whose.OWN: own, Whose.OTHERS: {row.id for row in inside} - own, Whose.DELEGATED: own & chosen}
+    within = inside(tx, vehicle, scope)
+    on, trips, moved, chosen, rights = known(tx)
+    drives = {row.id for row in within if row.id in moved and row.latest_trip_id in trips}
+    own = {row.id for row in within if row.company_id == scope.company_id}
+    whose = {Whose.OWN: own, Whose.OTHERS: {row.id for row in within} - own, Whose.DELEGATED: own & chosen}
     return [
         row
-        for row in inside
+        for row in within
         if is_searched_for(row.vehicle_no, filters.search)
         and filters.status in (None, Status(row.status))
         and filters.with_sensor in (None, row.id in on)
@@ -156,14 +179,13 @@ def wanted_vehicles(tx, scope, filters):
 
 def wanted_sensors(tx, scope, filters):
     """The sensors that are to be listed, by a sentence of Python."""
-    inside = tx.all(select(sensor).where(scopes.sensors(scope.reaches)), scopes.values(scope))
     heard = {}
     for n in range(0, listing.VEHICLES, 3):
         was = Heard.NEVER if n % 9 else Heard.AWAY
         heard[f"s{n}"] = Heard.CONNECTED if n % 2 == 0 else was
     return [
         row
-        for row in inside
+        for row in inside(tx, sensor, scope)
         if is_searched_for(row.serial_no, filters.search)
         and filters.mounted in (None, row.vehicle_id is not None)
         and filters.heard in (None, heard.get(row.id, Heard.NEVER))
@@ -189,7 +211,7 @@ def assert_vehicles(tx, filtered, orders):
             partial(vehicles.LIST.page, tx, scope, filters),
             expected,
             orders,
-            limits=(4, 7),
+            limits=(6, 10),
         )
         assert vehicles.LIST.count(tx, scope, filters) == len(expected)
 
@@ -210,7 +232,7 @@ def assert_sensors(tx, filtered, orders):
             partial(sensors.LIST.page, tx, scope, filters),
             expected,
             orders,
-            limits=(4, 7),
+            limits=(6, 10),
         )
         assert sensors.LIST.count(tx, scope, filters) == len(expected)
 
