@@ -41,15 +41,26 @@ LOADED = (
     "tripline.adapters.kafka.topics",
     "tripline.adapters.kafka.writer",
     "tripline.adapters.carrier.http",
+    "tripline.adapters.carrier.simulated",
+    "tripline.adapters.mail.folder",
     "tripline.adapters.mail.smtp",
+    "tripline.adapters.maps.base_map",
+    "tripline.adapters.maps.roads_osm",
+    "tripline.adapters.maps.service",
     "tripline.adapters.signals.postgres",
+    "tripline.adapters.webhooks.sender",
+    "tripline.adapters.webhooks.trials",
     "tripline.roads.matcher",
     "tripline.roads.ways",
     "tripline.services.scores.explanation",
     "tripline.services.scores.judgement",
     "tripline.services.scores.results",
+    "uvicorn.lifespan.off",
 )
 """What a server loads, whichever its store and its bus."""
+PAGES = "tripline.portal.frame"
+TEMPLATES = Path(__file__).parent / "__pycache__" / "templates"
+"""Compiled templates of pages, beside compiled modules."""
 WITH_ROUTES = ("tripline.http.application", "tripline.wiring.server", "tripline.portal.frame.troubles")
 """Who builds the routes, of which families, and who says what went wrong on them."""
 ORDER_BYTES = 2**20
@@ -190,7 +201,8 @@ def close() -> None:
 
 
 def _load() -> None:
-    """Load the program, and build its routes: half of what is left of a start, and always the same."""
+    """Load the program, and build its routes and the parts of all pages: most of what is left of a start, and always
+    the same."""
     for name in LOADED:
         importlib.import_module(name)
     application, server, troubles = map(importlib.import_module, WITH_ROUTES)
@@ -207,8 +219,18 @@ def _load() -> None:
     vars(application)["routed_app"] = routed_app
     application.create_app((*server.families.FAMILIES, *server.pages.FAMILIES), {}, tell=troubles.tell)
     application.create_app((server.health,), {})
+    keep_templates()
+    importlib.import_module(f"{PAGES}.environment").load(*importlib.import_module(f"{PAGES}.warm_up").EVERY_PAGE)
     gc.collect()
     gc.freeze()  # so that no child writes to what is shared
+
+
+def keep_templates() -> None:
+    """Let this process, and those that it forks, load the templates that another one compiled, and keep the others: to
+    compile them all takes two seconds, and to load them a fiftieth of that."""
+    TEMPLATES.mkdir(parents=True, exist_ok=True)
+    environment = importlib.import_module(f"{PAGES}.environment").environment()
+    environment.bytecode_cache = importlib.import_module("jinja2").FileSystemBytecodeCache(str(TEMPLATES))
 
 
 def _fork_when_asked(channel: socket.socket, programs: socket.socket) -> bool:

@@ -11,6 +11,7 @@ import httpx
 from litestar import Litestar
 from msgspec import structs
 
+from tests.support import launcher
 from tests.support.rest import ORIGIN, Client, Login, Rest
 from tripline.api import families as rest_families
 from tripline.http import middleware
@@ -147,6 +148,7 @@ def application(contexts: Contexts, pages: tuple[ModuleType, ...] = ()) -> Any:
 
 @cache
 def _routes(pages: tuple[ModuleType, ...]) -> Litestar:
+    launcher.keep_templates()
     of_portal = (*families.FAMILIES, *pages)
     state = {
         **rest_families.STATE,
