@@ -35,8 +35,7 @@ def cables() -> Iterator[dict[str, netns.Namespace]]:
 def deployment(cables: dict[str, netns.Namespace], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     postgres.need("a network that is cut")
     places = {
-        name: Place(space.cables[-1].there, space.cables[0].here, space.inside, BY_HTTP)
-        for name, space in cables.items()
+        name: Place(space.cables[-1].there, space.cables[0].here, space.name, BY_HTTP) for name, space in cables.items()
     }
     beside = [space.cables[0].here for space in cables.values()]
     database = postgres.Cluster(durable=True, password=PASSWORD, beside=beside)

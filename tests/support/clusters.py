@@ -12,7 +12,7 @@ import signal
 import ssl
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,11 +30,11 @@ LISTENERS = ("api", "analytics", "device")
 
 @dataclass(frozen=True)
 class Place:
-    """Where a node runs: its address, the address that the store has for it, the command that runs it there."""
+    """Where a node runs: its address, the address that the store has for it, its network namespace."""
 
     host: str = "127.0.0.1"
     store: str = "127.0.0.1"
-    inside: Sequence[str] = ()
+    network: str = ""
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -48,9 +48,9 @@ class Node:
     variables: Mapping[str, str]
     ports: Mapping[str, int]
     host: str = "127.0.0.1"
-    inside: Sequence[str] = ()
-    """A command that runs it somewhere else, such as in a network namespace."""
-    process: subprocess.Popen[bytes] | launcher.Process | None = None
+    network: str = ""
+    """The network namespace that it runs in; empty: that of everybody."""
+    process: launcher.Process | None = None
 
     @property
     def api(self) -> str:
@@ -76,13 +76,9 @@ class Node:
         environment = servers.environment(self.variables)
         self.said.unlink(missing_ok=True)
         with self.log.open("ab") as log, self.said.open("wb") as said:
-            if self.inside:
-                command = [*self.inside, *servers.command(*arguments)]
-                self.process = subprocess.Popen(
-                    command, env=environment, stdin=subprocess.DEVNULL, stdout=said, stderr=log
-                )
-            else:
-                self.process = launcher.start(arguments, environment, stdout=said.fileno(), stderr=log.fileno())
+            self.process = launcher.start(
+                arguments, environment, stdout=said.fileno(), stderr=log.fileno(), network=self.network
+            )
 
     def ready(self) -> None:
         """Wait until its listeners are open."""
@@ -257,7 +253,7 @@ def deployed(
         there = (places or {}).get(name, Place())
         own = {**settings, "TRIPLINE_STORE_URL": url.replace("@127.0.0.1:", f"@{there.store}:"), **there.variables}
         listeners = {listener: next(ports) for listener in LISTENERS}
-        nodes.append(Node(name, role, folder / name, own, listeners, there.host, there.inside))
+        nodes.append(Node(name, role, folder / name, own, listeners, there.host, there.network))
     deployment = Deployment(nodes, database, settings, tls, made.ca)
     migrated = deployment.run("migrate", "--data", str(folder / "operator"))
     assert migrated.returncode == 0, migrated.stderr

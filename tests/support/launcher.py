@@ -9,6 +9,7 @@ process, whose end of the channel it reads orders from. It takes orders of `laun
 """
 
 import contextlib
+import ctypes
 import gc
 import importlib
 import json
@@ -65,6 +66,8 @@ WITH_ROUTES = ("tripline.http.application", "tripline.wiring.server", "tripline.
 """Who builds the routes, of which families, and who says what went wrong on them."""
 ORDER_BYTES = 2**20
 STATUS_BYTES = 4
+NETWORK = 0x40000000
+"""CLONE_NEWNET of Linux."""
 ADDRESS = "TESTS_LAUNCHER"
 """Variable with the address where the process that forks takes orders of programs: a name in the abstract namespace of
 Linux, of which nothing is left behind."""
@@ -164,11 +167,12 @@ def start(
     stdout: int | None = None,
     stdin: int | None = None,
     cwd: Path | None = None,
+    network: str = "",
 ) -> Process:
     """Run a Tripline command as a process of its own. Without `stdout` its output can be read from the process;
-    without `stdin` it has nothing to read."""
+    without `stdin` it has nothing to read. `network`: the namespace that it has its network in (`netns.py`)."""
     folder = str(cwd or Path.cwd())
-    order = {"arguments": list(arguments), "environment": dict(environment), "folder": folder}
+    order = {"arguments": list(arguments), "environment": dict(environment), "folder": folder, "network": network}
     with contextlib.ExitStack() as opened:
         if stdin is None:
             stdin = opened.enter_context(Path(os.devnull).open()).fileno()
@@ -296,6 +300,10 @@ def _become(order: dict[str, Any], streams: Sequence[int], files: Sequence[int])
     os.environ.clear()
     os.environ.update(order["environment"])
     os.chdir(order["folder"])
+    if order.get("network"):
+        with Path("/run/netns", order["network"]).open() as namespace:
+            if ctypes.CDLL(None, use_errno=True).setns(namespace.fileno(), NETWORK):
+                raise OSError(ctypes.get_errno(), f"no network of {order['network']}")
     sys.argv = ["tripline", *order["arguments"]]
 
 
