@@ -295,12 +295,13 @@ def test_ranking_compares_harsh_driving_where_a_member_lacks_limits(run):
     assert (by["by"], by["data"][1]["badge"]) == ("harsh", None)
 
 
-def test_trip_with_unknown_harsh_driving_takes_no_part_in_badges_and_rankings(run):
+@pytest.mark.parametrize("vague", [VAGUE, VAGUE[::2]], ids=["rough", "rough and far apart"])
+def test_trip_with_unknown_harsh_driving_takes_no_part_in_badges_and_rankings(run, vague):
     async def play(app):
         own = await fleet(app)
         ids = sorted([own.vehicle_id, await own.vehicle(1), await own.vehicle(2)])
         clear = along([30.0] * 400)
-        for each, drives in zip(ids, ([VAGUE], [VAGUE, clear], [clear]), strict=True):
+        for each, drives in zip(ids, ([vague], [vague, clear], [clear]), strict=True):
             for hour, packed in enumerate(drives):
                 await own.trip(each, at(3, 4, hour), packed=packed, distance_m=None)
         await own.score(Roads())
