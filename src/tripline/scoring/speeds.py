@@ -106,7 +106,8 @@ def _counts(drives: Drives, flags: Flags) -> Ints:
     """The number of flagged samples in each trip."""
     counts, filled = np.zeros(len(drives), np.int64), np.diff(drives.starts) > 0
     if filled.any():
-        counts[filled] = np.add.reduceat(flags.view(np.int8), drives.starts[:-1][filled], dtype=np.int64)
+        # A third of the time of 64 bits.
+        counts[filled] = np.add.reduceat(flags.view(np.int8), drives.starts[:-1][filled], dtype=np.int32)
     return counts
 
 
@@ -306,10 +307,10 @@ def _contradicted(
     lasting = drives.time_ms[after] - drives.time_ms[before]
     plateau = np.add.reduceat(driven, begins) / 2 / lasting
     steady = (speed_kmh[before] + speed_kmh[after]) / 2
-    found = np.zeros(before.size, np.bool_)
-    for later in apart:
-        first, last = at + later, at + later + 1
-        metres = haversine_m(drives.lat[first], drives.lon[first], drives.lat[last], drives.lon[last])
-        kmh = np.add.reduceat(metres, begins) * 3_600 / (drives.time_ms[after + later] - drives.time_ms[before + later])
-        found |= (kmh > 0) & (np.abs(kmh - steady) < np.abs(kmh - plateau))
+    later = np.array(apart)[:, np.newaxis]
+    first, last = at + later, at + later + 1
+    metres = haversine_m(drives.lat[first], drives.lon[first], drives.lat[last], drives.lon[last])
+    kmh = np.add.reduceat(metres, begins, axis=1) * 3_600
+    kmh /= drives.time_ms[after + later] - drives.time_ms[before + later]
+    found: Flags = ((kmh > 0) & (np.abs(kmh - steady) < np.abs(kmh - plateau))).any(axis=0)
     return found
