@@ -6,7 +6,8 @@ and what brings PostgreSQL along by itself, which belongs to every run.
 
 `pytest --store=both` runs everything on SQLite, and of the folders `TWICE` what the other run would: each of their
 files is there a second time, as `tests/unit/test_this.py[postgresql]`. The second time is marked `deep`, except in the
-folders `QUICK_THE_SECOND_TIME`. Of the folders `HALF` each run of the deep suite draws every other test.
+folders `QUICK_THE_SECOND_TIME`. Of the folders `HALF` each run of the deep suite draws every other test, and for each
+test of the folder `EITHER` the store on which it runs.
 
 `pytest --store=none` leaves out the files of these folders that touch a store.
 """
@@ -31,11 +32,13 @@ QUICK_THE_SECOND_TIME = ("contract", "unit/store")
 """Folders that are about the store itself."""
 HALF = ("unit/api", "unit/http", "unit/portal")
 """Folders whose tests reach the store through services, most of which have tests of their own on PostgreSQL."""
+EITHER = "unit/store/listing"
+"""A folder whose deep tests are every list by every filter, order and way: very many, and alike."""
 APART = ("support.postgres", "support.databases", "support.ingest_nodes")
 """A test file that names one of these is about PostgreSQL whatever the run is about."""
 NO_STORE = "touch no store"
 IN_EVERY_RUN = "bring PostgreSQL along"
-NOT_DRAWN = "not drawn"
+NOT_DRAWN, OTHER_STORE = "not drawn", "drawn for the other store"
 SEED = "TRIPLINE_TESTS_SEED"
 _DRAWN_BY = "TESTED_STORE_SEED"
 """Environment variable of a run: the seed that all its processes draw by."""
@@ -124,6 +127,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     reasons = {item: _why_not(item) for item in items if every or item.getparent(OnPostgres) is not None}
     if config.option.markexpr == suites.DEEP:
         reasons |= {item: why or _not_drawn(item) for item, why in reasons.items()}
+        reasons |= _on_other_store(items, reasons)
     config.stash[_LEFT_OUT].update(reason for reason in reasons.values() if reason)
     config.hook.pytest_deselected(items=[item for item, reason in reasons.items() if reason])
     items[:] = [item for item in items if not reasons.get(item)]
@@ -147,7 +151,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     left_out = config.stash[_LEFT_OUT]
     if left_out:
         parts = ", ".join(f"{count} {reason}" for reason, count in left_out.most_common())
-        drawn = f"; {SEED}={os.environ[_DRAWN_BY]}" if left_out[NOT_DRAWN] else ""
+        drawn = f"; {SEED}={os.environ[_DRAWN_BY]}" if left_out[NOT_DRAWN] + left_out[OTHER_STORE] else ""
         terminalreporter.write_line(f"not run on PostgreSQL: {parts}{drawn}")
 
 
@@ -177,8 +181,30 @@ def _usual(config: pytest.Config) -> str:
 
 def is_drawn(inside: Path, test: str, seed: str) -> bool:
     """Whether a run of the deep suite has this test on PostgreSQL. `inside`: its file, within `tests`."""
-    drawn = hashlib.sha256(f"{seed} {test}".encode()).digest()[0] % 2 == 0
-    return drawn or not any(inside.is_relative_to(folder) for folder in HALF)
+    return _is_in_half(test, seed) or not any(inside.is_relative_to(folder) for folder in HALF)
+
+
+def is_left_to(test: str, seed: str) -> str:
+    """The store on which a run of the deep suite does not have this test of `EITHER`."""
+    return SQLITE if _is_in_half(test, seed) else POSTGRESQL
+
+
+def _is_in_half(test: str, seed: str) -> bool:
+    return hashlib.sha256(f"{seed} {test}".encode()).digest()[0] % 2 == 0
+
+
+def _on_other_store(items: list[pytest.Item], reasons: dict[pytest.Item, str | None]) -> dict[pytest.Item, str]:
+    """Of tests that are there twice, the ones that this run does not draw. `reasons`: why others are not run."""
+    pairs = {}
+    for item, why in reasons.items():
+        inside = item.path.relative_to(imports.TESTS).is_relative_to(EITHER)
+        if why is None and inside and item.getparent(OnPostgres) and item.get_closest_marker(suites.DEEP):
+            pairs[item.nodeid.replace(f"[{POSTGRESQL}]", "", 1)] = {POSTGRESQL: item}
+    for item in items:
+        if item.nodeid in pairs:
+            pairs[item.nodeid][SQLITE] = item
+    seed = os.environ[_DRAWN_BY]
+    return {pair[is_left_to(name, seed)]: OTHER_STORE for name, pair in pairs.items() if len(pair) > 1}
 
 
 def _not_drawn(item: pytest.Item) -> str | None:

@@ -1,4 +1,4 @@
-"""Tests that a run of the deep suite draws for PostgreSQL."""
+"""Tests that a run of the deep suite draws for a store."""
 
 from pathlib import Path
 
@@ -25,3 +25,11 @@ def test_each_run_draws_half_of_the_tests_of_rest_and_the_portal_and_another_run
 
 def test_tests_of_services_and_stores_are_all_run() -> None:
     assert all(len(drawn(f"unit/{folder}/test_a.py", "1")) == len(TESTS) for folder in ("services", "store"))
+
+
+def test_each_run_draws_one_of_two_stores_for_a_test_of_lists() -> None:
+    left_to = [store_runs.is_left_to(test, "1") for test in TESTS]
+
+    assert 400 < left_to.count(store_runs.SQLITE) < 600
+    assert set(left_to) == {store_runs.SQLITE, store_runs.POSTGRESQL}
+    assert left_to != [store_runs.is_left_to(test, "2") for test in TESTS]
