@@ -262,6 +262,8 @@ def _ways_of(tx: ReadTx, spec: ListSpec, query: ListQuery, way: _Way, *, by: str
         before = (*before, number)
         other = way._replace(searches=before)
         if search.among is not None:
+            if not _are_more(tx, spec, query, search.among, 0):
+                continue
             other = other._replace(singly=not _are_few(tx, spec, query, search.among))
         if way.few is None and _are_few(tx, spec, query, search.few):
             other = other._replace(few=search.few)
@@ -307,12 +309,16 @@ def _past_short(kind: Kind) -> Hot:
 
 
 def _are_few(tx: ReadTx, spec: ListSpec, query: ListQuery, few: Select[Any] | None) -> bool:
-    return few is not None and not tx.hot(_past_few(spec, few), *_values(spec, query))
+    return few is not None and not _are_more(tx, spec, query, few, MANY)
+
+
+def _are_more(tx: ReadTx, spec: ListSpec, query: ListQuery, keys: Select[Any], count: int) -> bool:
+    return bool(tx.hot(_behind_first(spec, keys, count), *_values(spec, query)))
 
 
 @cache
-def _past_few(spec: ListSpec, few: Select[Any]) -> Hot:
-    return Hot(_ones(few).limit(literal("1")).offset(literal(str(MANY))), *_names(spec))
+def _behind_first(spec: ListSpec, keys: Select[Any], count: int) -> Hot:
+    return Hot(_ones(keys).limit(literal("1")).offset(literal(str(count))), *_names(spec))
 
 
 def _ones(keys: Select[Any]) -> Select[Any]:

@@ -18,5 +18,5 @@ def many(request, monkeypatch):
 
 
 def forget():
-    for each in (engine._past_few, engine._past_named, engine._past_short):
+    for each in (engine._behind_first, engine._past_named, engine._past_short):
         each.cache_clear()

@@ -138,7 +138,7 @@ def test_message_tells_what_came_of_it(tx):
 
 @pytest.mark.sqlite("how SQLite finds rows")
 @pytest.mark.parametrize("state", State)
-@pytest.mark.parametrize("filtered", FILTERS, ids=str)
+@pytest.mark.parametrize("filtered", [each for each in FILTERS if each.get("search") != "zz"], ids=str)
 @pytest.mark.parametrize("place", [None, Place(5, "x")], ids=["first page", "a later one"])
 def test_page_is_read_along_an_index(tx, state, filtered, place):
     filters = Filters(company_id=A, state=state, **filtered)
@@ -155,3 +155,14 @@ def test_page_is_read_along_an_index(tx, state, filtered, place):
     assert bool([step for step in steps if by_serial in step]) is ("search" in filtered)
     assert [step for step in steps if step.startswith("SCAN push_outbox")] == []
     assert {step for step in steps if "TEMP B-TREE" in step} <= {"USE TEMP B-TREE FOR RIGHT PART OF ORDER BY"}
+
+
+def test_search_that_finds_no_sensor_reads_no_message(tx):
+    filters = Filters(company_id=A, state=State.PARKED, search="zz")
+    with rows.statements(tx) as run:
+        page = messages.LIST.page(tx, None, filters, PageRequest(limit=5, by="made"))
+        counted = messages.LIST.count(tx, None, filters)
+
+    assert (page.rows, counted) == ([], 0)
+    assert run
+    assert [each for each in run if "push_outbox" in each] == []
