@@ -77,14 +77,22 @@ def placeholders(text: str) -> frozenset[str]:
     return frozenset(name for _, name, _, _ in string.Formatter().parse(text) if name is not None)
 
 
+def dotted(node: ast.expr) -> list[str]:
+    """The parts of a dotted name; none of any other expression."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.insert(0, node.attr)
+        node = node.value
+    return [node.id, *parts] if isinstance(node, ast.Name) else []
+
+
 def made_in(source: str, module: ModuleType) -> Iterator[Made]:
     """The refusals that a module's source makes. Raises `AssertionError` for one whose case or values are not plain."""
     for node in ast.walk(reference.parsed(source)):
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name | ast.Attribute):
+        if not isinstance(node, ast.Call) or not (named := dotted(node.func)):
             continue
-        named = ast.unparse(node.func)
-        found = vars(module).get(named.partition(".")[0])
-        for attribute in named.split(".")[1:]:
+        found = vars(module).get(named[0])
+        for attribute in named[1:]:
             found = getattr(found, attribute, None)
         if not isinstance(found, type) or not issubclass(found, Refusal):
             continue

@@ -18,18 +18,23 @@ EXTENDED = {
 """Classes of libraries that ours extend."""
 ERROR_CODES = "confluent_kafka.KafkaError."
 """librdkafka's own error codes have names with an underscore."""
+LOOKED_AT = (ast.Import, ast.ImportFrom, ast.ClassDef, ast.Attribute)
 
 
 @cache
-def trees() -> list[tuple[str, ast.Module]]:
-    root = reference.source_root()
-    return [(str(path), reference.parsed((root / path).read_text("utf-8"))) for path in reference.modules()]
+def modules() -> list[tuple[str, list[ast.AST]]]:
+    """Every module with its imports, classes and attributes: walking through all of it takes longer than parsing it."""
+    found = []
+    for path in reference.modules():
+        tree = reference.parsed((reference.source_root() / path).read_text("utf-8"))
+        found.append((str(path), [node for node in ast.walk(tree) if isinstance(node, LOOKED_AT)]))
+    return found
 
 
-def imported(tree: ast.Module) -> dict[str, str]:
+def imported(nodes: list[ast.AST]) -> dict[str, str]:
     """What the module's names of libraries stand for."""
     names = {}
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             names |= {each.asname or each.name.partition(".")[0]: each.name for each in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -50,9 +55,9 @@ def full_name(node: ast.expr, names: dict[str, str]) -> str:
 
 def test_only_named_classes_of_libraries_are_extended():
     found = set()
-    for _, tree in trees():
-        names = imported(tree)
-        bases = [base for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for base in node.bases]
+    for _, nodes in modules():
+        names = imported(nodes)
+        bases = [base for node in nodes if isinstance(node, ast.ClassDef) for base in node.bases]
         found |= {full_name(base, names) for base in bases} - {""}
 
     assert found == EXTENDED
@@ -60,10 +65,10 @@ def test_only_named_classes_of_libraries_are_extended():
 
 def test_no_private_name_of_a_library_is_used_or_replaced():
     found = []
-    for path, tree in trees():
-        names = imported(tree)
+    for path, nodes in modules():
+        names = imported(nodes)
         found += [f"{path}: {full}" for full in names.values() if "._" in full]
-        for node in ast.walk(tree):
+        for node in nodes:
             full = full_name(node, names) if isinstance(node, ast.Attribute) else ""
             if "._" in full and not full.startswith(ERROR_CODES):
                 found.append(f"{path}: {full}")
