@@ -68,7 +68,7 @@ def _until_abandoned_again(server: servers.Running, *, times: int) -> None:
     seen = {_abandoned(server)}
     while len(seen) <= times:
         assert time.monotonic() < until, seen
-        time.sleep(0.02)
+        time.sleep(0.3)
         seen.add(_abandoned(server))
 
 
