@@ -16,7 +16,7 @@ from tripline.domain.access import Authority
 from tripline.domain.import_drafts import CELL_MAX, KEPT_MS, BadMatch, NotNow, RowState, State, TooManyDrafts
 from tripline.domain.refusals import Forbidden, NotFound
 from tripline.language import catalogue
-from tripline.services.imports import draft_files, draft_pages, drafts
+from tripline.services.imports import draft_files, draft_pages, draft_rows, drafts
 from tripline.services.imports import kinds as import_kinds
 from tripline.services.imports.draft_files import Words
 from tripline.services.imports.draft_rows import ROWS
@@ -222,7 +222,7 @@ def test_file_that_is_refused_in_its_middle_counts_until_its_rows_are_deleted(tm
         desk = await office(app)
         for _ in range(import_drafts.OF_ACCOUNT):
             with pytest.raises(TooManyRows):
-                await desk.upload(support.vehicles(5 * ROWS), most_rows=5 * ROWS - 1)
+                await desk.upload(support.vehicles(2 * ROWS), most_rows=2 * ROWS - 1)
         with pytest.raises(TooManyDrafts):
             await desk.upload(support.vehicles(1))
         await desk.work()
@@ -350,9 +350,10 @@ def test_pages_go_by_row_and_back(tmp_path):
 
 
 def searched_file(rows):
-    """Rows of which every third is bad, with one column that nobody sees."""
+    """Rows of which every third is bad, with one column that nobody sees; it says "kia" in each, the others in every
+    third, so that a page of these takes more than one block."""
     lines = (
-        f"{at % 7:02d}가{at:04d},{('Kia', 'HYUNDAI', '기아 K')[at % 3]},{'x' if at % 3 == 0 else at},secret{at}"
+        f"{at % 7:02d}가{at:04d},{('Kia', 'HYUNDAI', '기아 K')[at % 3]},{'x' if at % 3 == 0 else at},secret{at} kia"
         for at in range(rows)
     )
     return "\n".join(["차량번호,제조사,주행거리(km),색상", *lines]).encode()
@@ -365,12 +366,12 @@ SOUGHT = [
     "가0",
     "03가0003",
     "999",
-    "1201",
+    "321",
     "2",
     "x",
     "secret",
     "기아 k",
-    " 가1199 ",
+    " 가0299 ",
     "",
     " ",
     "\0",
@@ -381,23 +382,24 @@ async def walked(desk, draft, text, state):
     """Numbers of the rows that a search finds: from the first page on, and back from the last."""
     there, ends = [], {}
     while ends is not None:
-        page = await desk.page(draft, state, 150, search=text, **ends)
+        page = await desk.page(draft, state, 40, search=text, **ends)
         there += [row.number for row in page.rows]
         ends = None if page.after is None else {"after": page.after}
     back, ends = [], {"before": 10**6}
     while ends is not None:
-        page = await desk.page(draft, state, 150, search=text, **ends)
+        page = await desk.page(draft, state, 40, search=text, **ends)
         back = [*(row.number for row in page.rows), *back]
         ends = None if page.before is None else {"before": page.before}
     return there, back
 
 
-def test_rows_are_searched_by_number_and_by_what_is_seen_of_their_cells(tmp_path):
+def test_rows_are_searched_by_number_and_by_what_is_seen_of_their_cells(tmp_path, monkeypatch):
+    monkeypatch.setattr(draft_rows, "ROWS", 101)
     states = (None, RowState.GOOD, RowState.BAD)
 
     async def scenario(app):
         desk = await office(app)
-        draft = await desk.checked(searched_file(2 * ROWS + 200))
+        draft = await desk.checked(searched_file(320))
         every, after = [], 0
         while after is not None:
             page = await desk.page(draft, None, 200, after=after)
@@ -416,8 +418,8 @@ def test_rows_are_searched_by_number_and_by_what_is_seen_of_their_cells(tmp_path
         for text in SOUGHT
         for state in states
     }
-    assert len(every) == 2 * ROWS + 200
-    assert wanted["1201", None] == [1201]
+    assert len(every) == 320
+    assert wanted["321", None] == [321]
     assert found == {asked: (numbers, numbers) for asked, numbers in wanted.items()}
 
 
