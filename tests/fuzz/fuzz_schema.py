@@ -26,10 +26,6 @@ from tests.fuzz.schema_world import World
 from tests.support import answers, stores
 from tests.support.rest import Login, Rest
 
-from tripline.api.families import FAMILIES
-from tripline.domain.access import Action
-from tripline.http import operations
-
 UNIQUE = {"vehicleNo", "serialNo", "serviceType", "serviceName"}
 EMAILS = {"email", "picEmail", "username"}
 OTHERS = ("/health", "/metrics", "/api/docs", "/api/openapi.json", "/api/asyncapi.json")
@@ -131,24 +127,21 @@ def run(
     examples: int,
     role: str = "",
     methods: tuple[str, ...] = METHODS,
-    action: Action | None = None,
+    chosen: Callable[[str, str], bool] = lambda method, path: True,
     until: float = float("inf"),
 ) -> Counter[int]:
-    """How often each status was answered: every operation of these methods, so many requests each. `action`: that asks
-    for it."""
+    """How often each status was answered: every operation of these methods that is `chosen`, so many requests each."""
     document = {**answers.document(), "servers": []}
     schema = schemathesis.openapi.from_dict(document)
     found = [each.ok() for each in schema.get_all_operations()]
-    chosen = [each for each in found if each.method.lower() in methods and not each.path.startswith(OTHERS)]
-    if action is not None:
-        asking = {(each.method.lower(), each.path) for each in operations.declared(FAMILIES) if each.access is action}
-        chosen = [each for each in chosen if (each.method.lower(), each.path) in asking]
+    of_method = [each for each in found if each.method.lower() in methods and not each.path.startswith(OTHERS)]
+    asked = [each for each in of_method if chosen(each.method.lower(), each.path)]
     with asyncio.Runner() as runner:
         rest = runner.run(_open(folder))
         try:
             world = runner.run(World(rest).fill())
             player = Player(world, role=role, seed=seed, until=until)
-            for each in sorted(chosen, key=lambda each: (methods.index(each.method.lower()), each.path)):
+            for each in sorted(asked, key=lambda each: (methods.index(each.method.lower()), each.path)):
                 if time.monotonic() < until:
                     _probe(each, player, runner.run, seed=seed, examples=examples)
         finally:
