@@ -1,13 +1,14 @@
 """Every state of the pages about driving in a browser: axe, console, policy, width, and requests to this server alone.
 
-A state is a row of `STATES`. Each run draws a theme, a language and a width for every visitor: opening a window takes
-as long as two pages in it.
+A state is a row of `STATES`. Each run draws a theme, a language and a width for every visitor, since opening a window
+takes as long as two pages in it, and three of the reasons for which a trip has no score.
 """
 
 import asyncio
 import contextlib
 import datetime
 import os
+import random
 import signal
 import ssl
 import time
@@ -33,7 +34,8 @@ PATIENCE_S = 60
 PATIENCE_MS = 30_000
 NO_WEBGL = "--disable-3d-apis"
 ZONE = ZoneInfo("Asia/Seoul")
-UNSCORED = tuple(each.value for each in WhyNot if each is not WhyNot.ANNULLED)
+UNSCORED = random.Random(portal_browser.SEED).sample([each.value for each in WhyNot if each is not WhyNot.ANNULLED], 3)
+"""The reasons for no score in this run: their pages differ in a sentence."""
 HARSH = [*[60.0] * 100, 65.0, 85.0, 85.0, 60.0, *[60.0] * 100]
 MAP = "[data-map]:not([data-state=drawing])"
 SAID = "main [data-part=state]:not([hidden])"

@@ -14,6 +14,9 @@ pytestmark = [pytest.mark.deep, pytest.mark.once("what a page shows"), pytest.ma
 
 WITHOUT_ROWS = {"/delegation/received"}
 """Lists of which a full fleet has nothing: no other company delegates to it."""
+WIDTHS = (360, 1024, 1440)
+MOST_CUT = "(all) => Math.max(...all.map((one) => one.scrollWidth - one.clientWidth))"
+"""How much of the widest table is out of sight."""
 LAST_SHOWN_ENDS = """(one) => {
     const shown = [...one.querySelectorAll("thead th")].filter((cell) => cell.offsetWidth);
     return getComputedStyle(shown.at(-1)).paddingInlineEnd;
@@ -44,7 +47,7 @@ def test_states_of_people_keep_to_one_line_in_a_narrow_korean_list(browser, worl
             watched.page.goto(f"{world.origin}{path}")
             badges, tables = watched.page.locator(".table .badge"), watched.page.locator(".table-scroll")
             lines[path] = badges.evaluate_all("(all) => Math.max(...all.map((one) => one.offsetHeight)) < 30")
-            cut[path] = tables.evaluate_all("(all) => Math.max(...all.map((one) => one.scrollWidth - one.clientWidth))")
+            cut[path] = tables.evaluate_all(MOST_CUT)
 
     assert lines == dict.fromkeys(paths, True)
     assert cut == dict.fromkeys(paths, 0)
@@ -109,17 +112,20 @@ def test_facts_of_a_device_stand_on_one_line_though_some_of_them_renew_themselve
     assert len(set(places)) == 1
 
 
-@pytest.mark.parametrize("width", [360, 1440])
-def test_fields_show_the_whole_height_of_korean_letters(browser, world, width):
+def test_fields_show_the_whole_height_of_korean_letters(browser, world):
     (guest,) = (each for each in world.guests if each.name == "full")
-    look = portal_browser.Look(language="ko", width=width)
+    look, cut = portal_browser.Look(language="ko"), {}
     with portal_browser.watching(browser, world.origin, look, session=guest.session) as watched:
         watched.page.goto(f"{world.origin}/fleet/companies/new")
         fields = watched.page.locator("#content .control > input")
         fields.first.fill(portal_world.LONG)
-        cut = fields.evaluate_all("(all) => Math.max(...all.map((one) => one.scrollHeight - one.clientHeight))")
+        for width in (360, 1440):
+            portal_browser.resize(watched.page, width)
+            cut[width] = fields.evaluate_all(
+                "(all) => Math.max(...all.map((one) => one.scrollHeight - one.clientHeight))"
+            )
 
-    assert cut == 0
+    assert cut == {360: 0, 1440: 0}
 
 
 def test_quick_search_shows_what_begins_so_while_somebody_types_and_leads_there_by_keyboard(browser, world):
@@ -273,26 +279,28 @@ def test_form_that_mounts_suggests_numbers_while_somebody_types(browser, world):
     assert troubles == []
 
 
-@pytest.mark.parametrize("width", [360, 1024, 1440])
-def test_tables_with_long_names_fit_the_window(browser, world, width):
+def test_tables_with_long_names_fit_the_window(browser, world):
     (guest,) = (each for each in world.guests if each.name == "full")
     paths = [
         *(f"/fleet/{kind}" for kind in ("vehicles", "sensors", "directors", "drivers", "companies")),
         *("/lines", "/delegation"),
         "/account",
     ]
-    cut, ends = {}, {}
-    look = portal_browser.Look(width=width)
-    with portal_browser.watching(browser, world.origin, look, session=guest.session) as watched:
+    cut, ends, gutters = {}, {}, {}
+    with portal_browser.watching(browser, world.origin, session=guest.session) as watched:
         for path in paths:
             watched.page.goto(f"{world.origin}{path}")
             tables = watched.page.locator(".table-scroll")
-            cut[path] = tables.evaluate_all("(all) => Math.max(...all.map((one) => one.scrollWidth - one.clientWidth))")
-            ends[path] = tables.first.evaluate(LAST_SHOWN_ENDS)
-            gutter = watched.page.locator(".page").evaluate("(page) => getComputedStyle(page).paddingInlineEnd")
+            for width in WIDTHS:
+                portal_browser.resize(watched.page, width)
+                cut[path, width] = tables.evaluate_all(MOST_CUT)
+                ends[path, width] = tables.first.evaluate(LAST_SHOWN_ENDS)
+                gutters[width] = watched.page.locator(".page").evaluate(
+                    "(page) => getComputedStyle(page).paddingInlineEnd"
+                )
 
-    assert cut == dict.fromkeys(paths, 0)
-    assert ends == dict.fromkeys(paths, gutter)
+    assert cut == {(path, width): 0 for path in paths for width in WIDTHS}
+    assert ends == {(path, width): gutters[width] for path in paths for width in WIDTHS}
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
@@ -311,26 +319,26 @@ def test_longest_state_of_a_line_fits_a_narrow_window(browser, world, language):
     assert cut == 0
 
 
-@pytest.mark.parametrize("width", [360, 1900])
-def test_columns_that_somebody_chose_all_show_and_scroll_within_their_table(browser, world, width):
+def test_columns_that_somebody_chose_all_show_and_scroll_within_their_table(browser, world):
     (guest,) = (each for each in world.guests if each.name == "full")
     tables = [each for each in TABLES.values() if each.path not in WITHOUT_ROWS and not each.path.startswith("/admin/")]
-    shown, too_wide, scrolls = {}, {}, {}
-    look = portal_browser.Look(width=width)
-    with portal_browser.watching(browser, world.origin, look, session=guest.session) as watched:
+    shown, too_wide, scrolls, widths = {}, {}, {}, (360, 1900)
+    with portal_browser.watching(browser, world.origin, session=guest.session) as watched:
         for table in tables:
             chosen = "&".join(f"columns={each.key}" for each in table.columns)
             watched.page.goto(f"{world.origin}{table.path}?{chosen}")
             watched.page.goto(f"{world.origin}{table.path}")
-            heads = watched.page.locator("thead th:not(.pick)")
-            shown[table.noun] = heads.evaluate_all("(all) => all.filter((one) => one.offsetWidth).length")
-            too_wide[table.noun] = portal_browser.too_wide(watched.page)
-            region = watched.page.locator(".table-scroll")
-            scrolls[table.noun] = region.evaluate("(one) => one.scrollWidth > one.clientWidth")
+            heads, region = (watched.page.locator(each) for each in ("thead th:not(.pick)", ".table-scroll"))
+            for width in widths:
+                portal_browser.resize(watched.page, width)
+                at = table.noun, width
+                shown[at] = heads.evaluate_all("(all) => all.filter((one) => one.offsetWidth).length")
+                too_wide[at] = portal_browser.too_wide(watched.page)
+                scrolls[at] = region.evaluate("(one) => one.scrollWidth > one.clientWidth")
 
-    assert shown == {each.noun: len(each.columns) for each in tables}
-    assert too_wide == {each.noun: [] for each in tables}
-    assert scrolls == {each.noun: width == 360 for each in tables}
+    assert shown == {(each.noun, width): len(each.columns) for each in tables for width in widths}
+    assert too_wide == {(each.noun, width): [] for each in tables for width in widths}
+    assert scrolls == {(each.noun, width): width == 360 for each in tables for width in widths}
 
 
 def test_tables_of_lists_reach_the_width_of_a_wide_window(browser, world):
@@ -468,19 +476,18 @@ def test_sender_of_mails_takes_two_lines_of_a_narrow_window(browser, world, lang
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
-@pytest.mark.parametrize("width", [360, 1440])
-def test_tables_of_the_platform_fit_the_window(browser, world, width, language):
+def test_tables_of_the_platform_fit_the_window(browser, world, language):
     (guest,) = (each for each in world.guests if each.name == "platform")
     paths = ("/admin/settings", "/admin/accounts", "/admin/services", "/fleet/companies", "/account")
-    cut = {}
-    look = portal_browser.Look(language=language, width=width)
+    cut, look = {}, portal_browser.Look(language=language)
     with portal_browser.watching(browser, world.origin, look, session=guest.session) as watched:
         for path in paths:
             watched.page.goto(f"{world.origin}{path}")
-            tables = watched.page.locator(".table-scroll")
-            cut[path] = tables.evaluate_all("(all) => Math.max(...all.map((one) => one.scrollWidth - one.clientWidth))")
+            for width in WIDTHS:
+                portal_browser.resize(watched.page, width)
+                cut[path, width] = watched.page.locator(".table-scroll").evaluate_all(MOST_CUT)
 
-    assert cut == dict.fromkeys(paths, 0)
+    assert cut == {(path, width): 0 for path in paths for width in WIDTHS}
 
 
 def test_more_of_a_narrow_window_is_marked_when_the_page_is_behind_it(browser, world):
