@@ -8,6 +8,7 @@ import threading
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -44,6 +45,7 @@ class Link(dict[str, Any]):
     __getattr__ = dict.__getitem__
 
 
+@cache
 def texts(language: str) -> dict[str, str]:
     areas = ("ui", "history")
     return {
@@ -53,6 +55,7 @@ def texts(language: str) -> dict[str, str]:
     }
 
 
+@cache
 def templates() -> jinja2.Environment:
     """Templates of the portal and of the gallery, with filters of its own."""
     made = jinja2.Environment(
