@@ -20,6 +20,17 @@ from tripline.language.catalogue import Language
 
 TABS_MAX = 300
 """Presses of Tab after which something counts as out of reach."""
+TABS_BETWEEN = """(wanted) => {
+    const all = document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex]");
+    const isStop = (each) => each.tabIndex >= 0
+        && each.checkVisibility({ visibilityProperty: true })
+        && !each.matches(":disabled, [inert] *, [type=radio]:not(:checked)");
+    const stops = [...all].filter((each) => each === wanted || isStop(each));
+    return stops.indexOf(wanted) - stops.indexOf(document.activeElement);
+}"""
+"""How many presses of Tab lead from the focus to an element, in the order of the page; negative for one before it."""
+UNSEEN = 3
+"""Stops before an element from which on the focus is looked at; an order that is not the page's takes more looks."""
 _SHOWN_MAX = 2_000
 
 
@@ -144,8 +155,9 @@ class Keyboard(Hand):
     def reach(self, wanted: Locator) -> None:
         """Press Tab until the element has the focus."""
         wanted.wait_for()
-        for _ in range(TABS_MAX):
-            if wanted.evaluate("(element) => element === document.activeElement"):
+        unseen = wanted.evaluate(TABS_BETWEEN) - UNSEEN
+        for pressed in range(TABS_MAX):
+            if pressed >= unseen and wanted.evaluate("(element) => element === document.activeElement"):
                 return
             self.page.keyboard.press("Tab")
         raise AssertionError(f"out of reach of Tab: {wanted}")
