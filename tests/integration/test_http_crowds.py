@@ -120,9 +120,11 @@ async def _opened(
 
 
 async def _waits(scope, receive, send):
-    """Answer `/x` at once and `/wait` never."""
+    """Answer `/x` at once and `/wait` never, until its client has gone."""
     if scope["path"] == "/wait":
-        await asyncio.sleep(60)
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        return
     await echo(scope, receive, send)
 
 

@@ -12,8 +12,11 @@ from tests.support.spec.world import World
 
 CHAPTERS = (analytics, bus, calls, carrier, channel, fields, operations)
 ROWS = [row.key for row in document.rows()]
-SLOW = {"Errors: device does not send the RPC acknowledgement within 20 seconds"}
-"""Rows that are about a time, which the check waits for."""
+SLOW = {
+    "Errors: device does not send the RPC acknowledgement within 20 seconds",
+    "Limits: RPC acknowledgement time-out",
+}
+"""Rows that are about a time, which the checks wait for once."""
 
 
 @pytest.fixture(scope="module")
