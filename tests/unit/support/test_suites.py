@@ -91,7 +91,7 @@ def test_processes_of_a_run_begin_to_import_at_different_files_and_report_what_f
     settings = ["-o", "testpaths=.", "-o", "pythonpath=.", "-o", "markers=deep\nonce", "--import-mode=importlib"]
     command = [sys.executable, "-m", "pytest", *plugins, "-c", "/dev/null", "--rootdir", str(folder), *settings]
     alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(reference.ROOT)}
-    for name in [name for name in alone if name.startswith("PYTEST_XDIST")]:
+    for name in [name for name in alone if name.startswith(("PYTEST_XDIST", "PYTEST_ADDOPTS"))]:
         del alone[name]
 
     ran = subprocess.run(command, cwd=folder, env=alone, capture_output=True, text=True)
