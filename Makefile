@@ -6,11 +6,8 @@ STAMP := $(VENV)/.installed
 OF_BUS := tests/contract/test_buses.py $(wildcard tests/integration/test_bus_*.py) tests/system/test_bus_devices.py
 # Needs the jars of two releases of Kafka and a Java compiler.
 OF_RELEASES := tests/faults/test_bus_producers.py
-# More processes than most build machines have cores: some tests wait while others compute. Browsers and brokers of the
-# deep suite compute more.
-SPREAD := --dist loadfile --no-loadscope-reorder
-QUICK := -n 4 $(SPREAD)
-DEEP := -n 3 $(SPREAD)
+# More processes than most build machines have cores: some tests wait while others compute.
+SPREAD := -n 4 --dist loadfile --no-loadscope-reorder
 # Of `make check`: unit tests that touch no store, and house tests, in two processes of about the same length.
 QUICKEST := -q -m "not deep" --store=none
 APART := tests/house tests/unit/adapters
@@ -23,7 +20,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help:
 	@echo "make demo    start Tripline on an empty data folder, play real drives through MQTTS, print the scores"
 	@echo "make test    the tests of a change: all on SQLite, the store on PostgreSQL too; seven minutes on two cores (installs what the tests need from the system when it is missing and allowed)"
-	@echo "make test-deep  the rest: killed processes, failing networks and disks, fuzzing, Kafka, browsers, unit tests on PostgreSQL; twenty minutes"
+	@echo "make test-deep  the rest: killed processes, failing networks and disks, fuzzing, Kafka, browsers, unit tests on PostgreSQL; sixteen minutes"
 	@echo "make test-postgresql  the suite on PostgreSQL, servers too"
 	@echo "make test-kafka  the bus on brokers of the oldest release that docs/bus.md names, and producers of every release there"
 	@echo "make check   format, lint, types, import contract, house tests, unit tests that touch no store: 40 seconds on two cores"
@@ -51,15 +48,15 @@ serve: $(STAMP)
 
 test: $(STAMP)
 	./tests/support/install-system
-	$(BIN)/python -m pytest $(QUICK) --store=both -m "not deep"
+	$(BIN)/python -m pytest $(SPREAD) --store=both -m "not deep"
 
 test-deep: $(STAMP)
 	./tests/support/install-system
-	$(BIN)/python -m pytest $(DEEP) --store=both -m deep --ignore=$(OF_RELEASES)
+	$(BIN)/python -m pytest $(SPREAD) --store=both -m deep --ignore=$(OF_RELEASES)
 
 test-postgresql: $(STAMP)
 	./tests/support/install-system
-	$(BIN)/python -m pytest $(DEEP) --ignore=tests/faults --store=postgresql
+	$(BIN)/python -m pytest $(SPREAD) --ignore=tests/faults --store=postgresql
 
 test-kafka: $(STAMP)
 	./tests/support/install-system
