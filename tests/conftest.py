@@ -15,7 +15,9 @@ from tests.support import databases, launcher, logs, trust
 
 pytest_plugins = ("tests.support.spent", "tests.support.suites", "tests.support.store_runs")
 
-settings.register_profile("unhurried", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "unhurried", settings(), max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("unhurried")  # a machine that is busy elsewhere is no fault of the program
 
 LONG_FIRST = ("faults", "system", "properties", "conformance", "integration", "fuzz", "house")

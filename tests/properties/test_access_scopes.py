@@ -110,7 +110,7 @@ def oracle(world, masters, scope):
 
 
 @settings(
-    max_examples=stores.examples(150), suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    max_examples=stores.examples(60), suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
 @given(
     world=worlds,

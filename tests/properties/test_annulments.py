@@ -84,7 +84,7 @@ def test_costs_add_up_to_what_the_score_lacks_without_what_is_annulled(speeds, a
         assert {each.annulled for each in items} <= {None}
 
 
-@settings(max_examples=50)  # each drive has several items, and is judged anew for each
+@settings(max_examples=30)  # each drive has several items, and is judged anew for each
 @given(st.lists(st.integers(-24, 24), min_size=20, max_size=200), st.integers(-10, 0), RULES)
 def test_item_says_the_score_that_an_accepted_dispute_about_it_gives(changes, step, rules):
     rules = replace(rules, guards=replace(rules.guards, stated_most=1e6))

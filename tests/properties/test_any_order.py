@@ -202,7 +202,7 @@ def batched(bodies: Sequence[bytes], size: int) -> Iterator[Sequence[bytes]]:
 
 
 @settings(
-    max_examples=stores.examples(40), suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    max_examples=stores.examples(24), suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
 @given(fleets(), st.sampled_from(REMOUNTED), st.integers(0, 2**32), st.integers(1, 40), st.integers(0, 40))
 def test_order_repetition_and_cutting_change_nothing(

@@ -144,13 +144,13 @@ def read(body: bytes) -> Opened | Rejected:
     return opened
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(st.binary(max_size=64))
 def test_any_bytes_end_with_a_reading_or_a_reason(body: bytes) -> None:
     read(body)
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(st.sampled_from([microtrip(), trip(), event()]), st.dictionaries(FIELDS, JSON, max_size=5), st.booleans())
 def test_any_values_in_any_fields_end_with_a_reading_or_a_reason(
     sent: dict[str, Any], wrong: dict[str, Any], beside: bool

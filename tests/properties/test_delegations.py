@@ -232,7 +232,7 @@ def kept(tx):
 
 
 @settings(
-    max_examples=stores.examples(80), suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    max_examples=stores.examples(40), suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
 @given(dice=st.randoms(use_true_random=True))
 def test_any_sequence_of_steps_leaves_no_right_without_its_ground(tx, dice):

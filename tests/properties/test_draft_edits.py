@@ -16,7 +16,7 @@ rows = st.tuples(st.sampled_from(SERIALS), st.sampled_from(TOKENS))
 edits = st.tuples(st.integers(0, 5), rows, st.sampled_from([None, None, True, False]))
 
 
-@settings(max_examples=stores.examples(60), suppress_health_check=list(HealthCheck))
+@settings(max_examples=stores.examples(30), suppress_health_check=list(HealthCheck))
 @given(first=st.lists(rows, min_size=1, max_size=6), changes=st.lists(edits, max_size=8))
 def test_mended_rows_have_the_verdicts_of_a_check_of_all(first, changes):
     async def scenario(app):

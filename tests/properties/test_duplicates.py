@@ -51,7 +51,7 @@ def counting(trips):
     return sorted(counts)
 
 
-@settings(max_examples=stores.examples(60))
+@settings(max_examples=stores.examples(30))
 @given(TRIPS, CHANGES)
 def test_trips_that_count_are_those_decided_from_scratch(trips, changes):
     now = [[sensor_id, list(pieces), True] for sensor_id, pieces in trips]

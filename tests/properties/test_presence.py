@@ -15,7 +15,7 @@ from tripline.services.presence import PresenceKeeper
 from tripline.store import tables
 
 ABSENT_S = 30
-bounded = settings(max_examples=stores.examples(40))
+bounded = settings(max_examples=stores.examples(25))
 seconds = st.sampled_from([0, 1, 10, 29, 30, 31, 100])
 steps = st.lists(
     st.tuples(st.sampled_from(["comes", "is taken over", "is lost", "killed", "outage", "nothing"]), seconds),

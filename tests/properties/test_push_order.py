@@ -50,7 +50,7 @@ STEPS = st.one_of(
 FALLS_SILENT = [("put", 0), ("end", 0, Outcome.UNANSWERED), ("wait", 1_000), ("end", 0, Outcome.UNANSWERED)]
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(before=st.sampled_from([[], FALLS_SILENT]), steps=st.lists(STEPS, max_size=120))
 def test_whenever_a_receiver_is_silent_the_first_confirmed_delivery_of_each_message_is_in_order(before, steps):
     box = Silence()

@@ -178,7 +178,7 @@ def selected(kind, reaches):
 
 
 @settings(
-    max_examples=stores.examples(150), suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    max_examples=stores.examples(60), suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
 @given(world=worlds.worlds, made=changes)
 @example(world=LENT | {"mounted": None}, made=[("activate", "v0")])

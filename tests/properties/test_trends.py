@@ -307,7 +307,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("trends")
 
 
-@settings(max_examples=stores.examples(60))
+@settings(max_examples=stores.examples(30))
 @given(steps=st.lists(STEPS, max_size=25))
 def test_sums_equal_all_scores_added_up_whatever_happened_in_which_order(folder, steps):
     async def play():

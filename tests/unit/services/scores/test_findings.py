@@ -114,7 +114,7 @@ def test_stored_findings_explain_every_trip_as_judging_it_again_does(tmp_path, p
 
 
 @given(st.lists(st.floats(0, 200), max_size=80), st.sampled_from([Rules(), Rules(style=read(SECOND).style)]))
-@settings(max_examples=stores.examples(60))
+@settings(max_examples=stores.examples(30))
 def test_findings_are_read_as_they_were_written(speeds, rules):
     found = judged(along(speeds) if speeds else [], rules)
 
