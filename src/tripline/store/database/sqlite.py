@@ -318,13 +318,16 @@ class SqliteStore:
 
     async def close(self) -> None:
         """Finish queued work, then close every connection."""
-        await asyncio.to_thread(self._checkpoints.close)
-        await asyncio.to_thread(self._writes.close)
-        for readers in self._readers.values():
-            await asyncio.to_thread(readers.threads.shutdown)
+        await asyncio.to_thread(self._end_threads)
         self._end_view()
         for lane in (*self._read_lanes, self._inline, self._writer):
             lane.close()
+
+    def _end_threads(self) -> None:
+        self._checkpoints.close()
+        self._writes.close()
+        for readers in self._readers.values():
+            readers.threads.shutdown()
 
     def _end_view(self) -> None:
         if self._view_end is not None:
