@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from tests.support import loops, reference
@@ -41,8 +42,13 @@ def forbidden() -> dict[str, str]:
 
 def uses(word: str, text: str) -> list[str]:
     """Where a text has the word, alone, in the plural, or in a name of several words."""
-    plain = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", text).lower()
-    return re.findall(rf"(?<![a-z]){word}(?:s|ing|ed|er)?(?![a-z])", plain)
+    plain = _plain(text)
+    return re.findall(rf"(?<![a-z]){word}(?:s|ing|ed|er)?(?![a-z])", plain) if word in plain else []
+
+
+@cache
+def _plain(text: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", text).lower()
 
 
 def modules() -> Iterator[Path]:
