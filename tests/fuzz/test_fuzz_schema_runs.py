@@ -27,8 +27,8 @@ def fuzz_schema() -> Any:
 
 
 def is_drawn(method: str, path: str) -> bool:
-    """Half of the operations of a run."""
-    return random.Random(f"{SEED} {method} {path}").random() < 0.5
+    """Every operation that reads, and half of the others of a run."""
+    return method == "get" or random.Random(f"{SEED} {method} {path}").random() < 0.5
 
 
 @pytest.mark.slow
@@ -36,9 +36,10 @@ def test_requests_made_from_the_document_are_answered_as_it_says(tmp_path: Path,
     print(f"TRIPLINE_TESTS_SEED={SEED}")
     seen = fuzz_schema.run(tmp_path, seed=1, examples=6, chosen=is_drawn)
 
-    # Every sort of answer occurs, or the requests are not what they should be.
+    # Every sort of answer occurs, or the requests are not what they should be. What reads is asked first, and the same
+    # in each run, so that some 90 answers with 200 do not depend on the draw.
     assert seen.keys() >= {200, 400, 401, 403, 404}
-    assert seen[200] > 20
+    assert seen[200] > 85
     assert seen.keys() & {500, 503} == set()
 
 
