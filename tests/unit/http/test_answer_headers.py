@@ -6,7 +6,7 @@ import httpx
 import pytest
 from tests.support import rest
 
-from tripline.api import families
+from tripline.api import companies, families
 from tripline.http import operations
 from tripline.http.application import create_app
 
@@ -108,7 +108,7 @@ def test_odd_method_is_refused_and_repeats_nothing(tmp_path, method):
 @pytest.mark.parametrize("path", ["/api/tre/v1/company/me", "/nothing"])
 def test_browsers_are_told_to_stay_with_https_only_where_it_is_promised(tmp_path, promised, scheme, expected, path):
     async def scenario(app):
-        served = create_app(families.FAMILIES, rest.state(app.contexts), promises_https=promised)
+        served = create_app((companies,), rest.state(app.contexts), promises_https=promised)
         transport = httpx.ASGITransport(app=served)
         async with httpx.AsyncClient(transport=transport, base_url=f"{scheme}://127.0.0.1") as client:
             return (await client.get(path)).headers.get_list("strict-transport-security")

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from tripline.api import families
+from tripline.api import vehicles
 from tripline.http import application, operations
-from tripline.portal import families as pages
+from tripline.portal.account import sign_in
 
-BOTH = (*families.FAMILIES, *pages.FAMILIES)
+BOTH = (vehicles, sign_in)
 HANDLERS = operations.handlers_of(BOTH)
 
 

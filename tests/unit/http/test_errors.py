@@ -13,7 +13,7 @@ from tests.support import logs
 from tests.support import rest as support
 from tests.support.rest import Rest, changed
 
-from tripline.api import families
+from tripline.api import auth
 from tripline.domain.access import Authority
 from tripline.domain.refusals import Kind
 from tripline.http import errors
@@ -184,7 +184,7 @@ def test_every_trouble_is_answered_in_the_form_that_the_application_is_given(
 
     async def scenario(rest: Rest) -> httpx.Response:
         contexts = changed(rest.contexts, store=BrokenStore(Outage("away")))  # type: ignore[arg-type]
-        transport = httpx.ASGITransport(app=create_app(families.FAMILIES, support.state(contexts), tell=page))  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(app=create_app((auth,), support.state(contexts), tell=page))  # type: ignore[arg-type]
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
             return await http.request(method, path, content=body)
 

@@ -6,7 +6,7 @@ from tests.support import rest
 from tests.support.rest import changed
 from tests.unit.http.test_answer_headers import OPERATIONS
 
-from tripline.api import families
+from tripline.api import companies
 from tripline.http import middleware
 from tripline.http.application import create_app
 from tripline.ports.outages import Outage
@@ -68,7 +68,7 @@ def test_preflight_allows_every_method_of_the_interface():
 def test_browser_sequence_logs_in_and_reads_a_record(tmp_path):
     async def scenario(app):
         _, admin = await app.operator("ace")
-        async with client(create_app(families.FAMILIES, rest.state(app.contexts), cors_origins=ORIGINS)) as http:
+        async with client(create_app((companies,), rest.state(app.contexts), cors_origins=ORIGINS)) as http:
             before = await http.options(ME, headers=preflight(method="GET", headers="x-authorization"))
             headers = {"Origin": PORTAL, "X-Authorization": f"Bearer {admin.token}"}
             return before, await http.get(ME, headers=headers), await http.head(ME, headers=headers)
