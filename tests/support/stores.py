@@ -92,12 +92,11 @@ class Database:
             assert self.rows("SELECT count(*) FROM company") == [(0,)], "something was done before"
             self._shared.fill(content)
             return
-        beside = self.path.with_suffix(".stage")
-        beside.write_bytes(content)
-        with closing(sqlite3.connect(beside)) as source, closing(sqlite3.connect(self.path)) as target:
+        with closing(sqlite3.connect(self.path)) as target, target:
             assert target.execute("SELECT count(*) FROM company").fetchone() == (0,), "something was done before"
             target.execute("PRAGMA synchronous = OFF")
-            source.backup(target)
+            for statement, rows in _inserts(content):
+                target.executemany(statement, rows)
 
     def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """What a statement gives or does beside a server, in a transaction of its own; `?` stands for each value."""
@@ -212,6 +211,23 @@ def variables(data: Path) -> dict[str, str]:
 
 
 @cache
+def _inserts(content: bytes) -> list[tuple[str, list[tuple[Any, ...]]]]:
+    """Statements with the rows of this content. To copy its pages would take three times as long: whoever has the
+    target open would read its schema again."""
+    with closing(sqlite3.connect(":memory:")) as source:
+        source.deserialize(_in_memory(content))
+        tables = source.execute(
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!'"
+        )
+        filled = [(name, source.execute(f'SELECT * FROM "{name}"').fetchall()) for (name,) in tables.fetchall()]
+    return [
+        (f'INSERT OR REPLACE INTO "{name}" VALUES ({", ".join("?" * len(rows[0]))})', rows)
+        for name, rows in filled
+        if rows
+    ]
+
+
+@cache
 def installed() -> bytes:
     """The content of a database file as a first start makes it; made once, for it takes as long as all of a start."""
     with tempfile.TemporaryDirectory(prefix="tripline-test-") as folder:
@@ -241,5 +257,8 @@ def empty() -> bytes:
 @cache
 def empty_in_memory() -> bytes:
     """The same for a database in memory, which has no log beside it (https://sqlite.org/fileformat.html, 1.3.3)."""
-    content = empty()
+    return _in_memory(empty())
+
+
+def _in_memory(content: bytes) -> bytes:
     return content[:18] + b"\1\1" + content[20:]
