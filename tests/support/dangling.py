@@ -1,8 +1,10 @@
 """Finds names of deleted things: searches every text column of every table for an id."""
 
 from collections.abc import Collection, Sequence
+from functools import cache
+from typing import Any
 
-from sqlalchemy import String, Text, func, select
+from sqlalchemy import BindParameter, Select, String, Text, bindparam, func, select
 
 from tests.support.ingest_rig import LocalSignals
 from tripline.services.eraser import Eraser
@@ -23,16 +25,24 @@ def references(tx: ReadTx, *deleted: str, besides: Collection[str] = ()) -> dict
     Not only `*_id` columns are searched, so that a new one cannot be forgotten whatever it is called.
     """
     found = {}
-    for table in metadata.sorted_tables:
-        for column in table.columns:
-            name = f"{table.name}.{column.name}"
-            if not isinstance(column.type, String | Text) or name in besides or name in OUTLIVES:
-                continue
-            row = tx.one(select(func.count()).select_from(table).where(column.in_(deleted)))
-            assert row is not None
-            if row[0]:
-                found[name] = row[0]
+    for names, statement in _counting():
+        row = tx.one(statement, {"deleted": deleted})
+        assert row is not None
+        found |= {name: count for name, count in zip(names, row, strict=True) if count and name not in besides}
     return found
+
+
+@cache
+def _counting() -> list[tuple[list[str], Select[Any]]]:
+    """For each table the names of its text columns, and the statement that counts the rows with an id in each."""
+    ids: BindParameter[Any] = bindparam("deleted", expanding=True)
+    statements = []
+    for table in metadata.sorted_tables:
+        texts = [each for each in table.columns if isinstance(each.type, String | Text) and str(each) not in OUTLIVES]
+        if texts:
+            counts = [func.count().filter(each.in_(ids)) for each in texts]
+            statements.append(([str(each) for each in texts], select(*counts).select_from(table)))
+    return statements
 
 
 async def left(store: Store, *deleted: str) -> dict[str, int]:
