@@ -91,6 +91,15 @@ class Office:
         return {"actor": self.login.actor, "now_ms": self.app.now_ms}
 
 
+async def office(app: Rest) -> Office:
+    """The administrator of a new operator at work."""
+    return Office(app, await app.staged(_administrator))
+
+
+async def _administrator(app: Rest) -> Login:
+    return (await app.operator("ace"))[1]
+
+
 def told(row: RowView) -> tuple[int, str, list[tuple[str | None, str]]]:
     """Number, verdict, and the fields at fault with their sentences."""
     return row.number, row.state.name, [(each.field, catalogue.sentence(each)) for each in row.refusals]

@@ -106,7 +106,7 @@ def drivers_in(record):
 
 def test_deleted_driver_is_named_nowhere_and_what_was_driven_stays(tmp_path):
     async def scenario(app):
-        world = await made(app)
+        world = await app.staged(made)
         before = set(await named_in(app, world.driver.user_id))
         app.signals.told.clear()
         await app.call(world.of.borrower, "DELETE", f"/driver/{world.driver.user_id}")
@@ -159,7 +159,7 @@ def test_deleted_director_leaves_the_vehicles_it_managed(tmp_path):
 
 def test_deleted_borrower_gives_back_what_was_delegated_and_goes_with_its_people(tmp_path):
     async def scenario(app):
-        world = await made(app)
+        world = await app.staged(made)
         borrower = world.of.borrower
         gone = (borrower.company_id, borrower.user_id, world.director.user_id, world.driver.user_id)
         before = set(await named_in(app, *gone))

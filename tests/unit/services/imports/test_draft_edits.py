@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from tests.support import drafts as support
 from tests.support import rest
-from tests.support.drafts import Office
+from tests.support.drafts import office
 
 from tripline.domain.fields import TooLong
 from tripline.domain.import_drafts import CELL_MAX, NotNow, RowState
@@ -15,10 +15,6 @@ from tripline.services.imports.draft_rows import ROWS
 from tripline.store.fleet import import_rows
 
 HEADER = b"vehicleNo,mileage\n"
-
-
-async def office(app):
-    return Office(app, (await app.operator("ace"))[1])
 
 
 def states(rows):

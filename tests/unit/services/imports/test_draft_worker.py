@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from sqlalchemy import func, select, update
 from tests.support import drafts as support
 from tests.support import rest
-from tests.support.drafts import Office
+from tests.support.drafts import Office, office
 
 from tripline.domain.access import Authority
 from tripline.domain.import_drafts import Note, NothingGood, NotNow, State
@@ -52,10 +52,6 @@ class Dying:
         if self._left < 0:
             raise Killed
         return result
-
-
-async def office(app):
-    return Office(app, (await app.operator("ace"))[1])
 
 
 async def count(app, table=vehicle):

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import func, select
 from tests.support import drafts as support
 from tests.support import rest
-from tests.support.drafts import Office
+from tests.support.drafts import Office, office
 
 from tripline.domain import import_drafts
 from tripline.domain.access import Authority
@@ -26,10 +26,6 @@ from tripline.store.tables import import_draft, import_row
 from tripline.wire import csv_files
 
 FILE = "차량번호,제조사,주행거리(km),색상\n12가3456,Kia,10,red\n34나5678,Kia,0,\n12가3456,Kia,-1,x\n12가3456,Kia,5,\n"
-
-
-async def office(app, service_type="ace"):
-    return Office(app, (await app.operator(service_type))[1])
 
 
 async def count(app, table):
@@ -244,7 +240,7 @@ def test_drafts_of_a_company_and_of_an_operator_with_its_partners_are_bounded(tm
         await other.upload(support.vehicles(1))
         with pytest.raises(TooManyDrafts) as refused:
             await desk.upload(support.vehicles(1))
-        await (await office(app, "bus")).upload(support.vehicles(1))
+        await Office(app, (await app.operator("bus"))[1]).upload(support.vehicles(1))
         return refused.value.case
 
     assert rest.run(tmp_path, scenario) == case
@@ -256,7 +252,7 @@ def test_nobody_else_sees_a_draft(tmp_path):
         draft = await desk.checked(support.vehicles(1))
         director = Office(app, await app.person(desk.login, Authority.DIRECTOR, "d"))
         driver = Office(app, await app.person(desk.login, Authority.DRIVER, "e"))
-        stranger = await office(app, "bus")
+        stranger = Office(app, (await app.operator("bus"))[1])
         for other in (director, driver, stranger):
             for what in (other.read(draft), other.page(draft), other.edit(draft, 2, {0: "x"})):
                 with pytest.raises(Forbidden):

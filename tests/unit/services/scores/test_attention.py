@@ -52,10 +52,17 @@ async def vehicle(own, number, weeks=(), why=None):
     return vehicle_id
 
 
+async def cast(app):
+    """A fleet with trips, a stranger to it, and the time."""
+    own = await trips.cast(app)
+    _, own.stranger = await app.operator("other")
+    return own, app.now_ms
+
+
 def asked(tmp_path, fill, reader="admin"):
     async def play(app):
-        own = await trips.cast(app)
-        _, own.stranger = await app.operator("other")
+        own, app.now_ms = await app.staged(cast)
+        own.app = app
         known = await fill(own)
         return known, await app.get(getattr(own, reader), ATTENTION)
 

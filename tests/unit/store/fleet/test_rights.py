@@ -39,7 +39,7 @@ def _forget_vehicle(tx, vehicle_id):
 
 def test_forgotten_vehicle_is_named_nowhere_and_the_other_one_as_before(tmp_path):
     async def scenario(app):
-        _, (v, w), _ = await _related(app)
+        _, (v, w), _ = await app.staged(_related)
         before = await app.store.read(lambda tx: dangling.references(tx, w))
         await app.store.write(lambda tx: _forget_vehicle(tx, v))
         return await app.store.read(
@@ -54,7 +54,7 @@ def test_forgotten_vehicle_is_named_nowhere_and_the_other_one_as_before(tmp_path
 
 def test_forgotten_person_has_no_right_and_others_keep_theirs(tmp_path):
     async def scenario(app):
-        _, (v, _), (director, driver) = await _related(app)
+        _, (v, _), (director, driver) = await app.staged(_related)
         await app.store.write(lambda tx: rights.forget_user(tx, UserId(director.user_id)))
         return await app.store.read(
             lambda tx: [rights.may_drive(tx, VehicleId(v), person.user_id) for person in (director, driver)]
@@ -66,7 +66,7 @@ def test_forgotten_person_has_no_right_and_others_keep_theirs(tmp_path):
 @pytest.mark.parametrize("which", ["owner", "borrower", "below"])
 def test_forgotten_company_delegates_and_receives_nothing(tmp_path, which):
     async def scenario(app):
-        of, (v, _), _ = await _related(app)
+        of, (v, _), _ = await app.staged(_related)
         company_id = CompanyId(getattr(of, which).company_id)
 
         def forget(tx):

@@ -54,7 +54,7 @@ def one_by_one(tx, scope, mounted, company_id=None):
 
 def test_count_of_each_company_is_what_the_scope_holds(tmp_path):
     async def scenario(app):
-        logins = await readers(app)
+        logins = await app.staged(readers)
         companies = {login.company_id for login in logins.values()}
 
         def both(tx):
@@ -76,7 +76,7 @@ def test_count_of_each_company_is_what_the_scope_holds(tmp_path):
 def test_count_within_reach_is_what_the_scope_holds(tmp_path):
     async def scenario(app):
         counted, expected = {}, {}
-        for name, login in (await readers(app)).items():
+        for name, login in (await app.staged(readers)).items():
             scope = access.scope_of(login.actor, Action.SENSOR_READ)
 
             def both(tx, scope=scope):
