@@ -15,14 +15,20 @@ from tripline.domain.access import Authority
 from tripline.domain.import_drafts import Note, NothingGood, NotNow, State
 from tripline.ports.outages import Outage
 from tripline.services import notifications
-from tripline.services.imports import draft_worker, drafts
+from tripline.services.imports import draft_rows, draft_worker, drafts
 from tripline.services.imports import kinds as import_kinds
-from tripline.services.imports.draft_rows import ROWS
 from tripline.store.database import nodes
 from tripline.store.fleet import import_drafts
 from tripline.store.tables import account, history, import_draft, sensor, vehicle, vehicle_company
 
 HEADER = b"vehicleNo,mileage\n"
+ROWS = 20
+"""Rows of a block here, so that two are quick."""
+
+
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch):
+    monkeypatch.setattr(draft_rows, "ROWS", ROWS)
 
 
 class Killed(BaseException):
