@@ -36,7 +36,7 @@ class SmtpMailer:
     def __init__(self, settings: config.Mail, *, clock: Clock) -> None:
         self._settings = settings
         self._clock = clock
-        self._tls = _context(settings.ca)
+        self._tls = None if settings.security == "none" else _context(settings.ca)
 
     async def send(self, letter: Letter) -> None:
         """Give the letter to the server. Raises `Outage`, `LetterRefusedError`."""
