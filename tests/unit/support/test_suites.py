@@ -4,10 +4,11 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from tests.support import reference
+
+pytest_plugins = "pytester"
 
 FILES = {
     "test_quick.py": "def test_quick(): pass",
@@ -24,49 +25,39 @@ EVERY = {"quick::test_quick", "deep::test_1", "some::test_1", "some::test_2", "c
 DEEP = {"deep::test_1", "some::test_2", "case::test_n[2]"}
 
 
-def collected(folder: Path, *arguments: str, file: str = "") -> tuple[set[str], str]:
+def collected(pytester: pytest.Pytester, *arguments: str, file: str = "") -> tuple[set[str], str]:
     """The tests of a run in this folder, or of one file there, and what it printed."""
     options = ["--collect-only", "-q", "-p", "tests.support.suites", "-p", "no:cacheprovider", "-c", "/dev/null"]
-    options += [
-        "--rootdir",
-        str(folder),
-        "-o",
-        "markers=deep\nonce",
-        "--strict-markers",
-        *arguments,
-        str(folder / file),
-    ]
-    command = [sys.executable, "-m", "pytest", *options]
-    alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    ran = subprocess.run(command, cwd=reference.ROOT, env=alone, capture_output=True, text=True)
-    return set(re.findall(r"^test_(\S+?)\.py::(\S+)$", ran.stdout, re.MULTILINE)), ran.stdout + ran.stderr
+    options += ["--rootdir", str(pytester.path), "-o", "markers=deep\nonce", "--strict-markers"]
+    ran = pytester.runpytest_inprocess(*options, *arguments, str(pytester.path / file))
+    return set(re.findall(r"^test_(\S+?)\.py::(\S+)$", str(ran.stdout), re.MULTILINE)), f"{ran.stdout}{ran.stderr}"
 
 
 def named(found: set[str]) -> set[str]:
     return {"::".join(each) for each in found}
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(autouse=True)
+def _files(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     for name, text in FILES.items():
-        (tmp_path / name).write_text(text)
-    return tmp_path
+        (pytester.path / name).write_text(text)
 
 
-def test_suites_together_are_every_test_and_share_none(folder: Path) -> None:
-    every, _ = collected(folder)
-    quick, _ = collected(folder, "-m", "not deep")
-    deep, _ = collected(folder, "-m", "deep")
+def test_suites_together_are_every_test_and_share_none(pytester: pytest.Pytester) -> None:
+    every, _ = collected(pytester)
+    quick, _ = collected(pytester, "-m", "not deep")
+    deep, _ = collected(pytester, "-m", "deep")
 
     assert named(every) == EVERY
     assert named(deep) == DEEP
     assert named(quick) == EVERY - DEEP
 
 
-def test_suite_does_not_import_files_of_the_other(folder: Path) -> None:
-    (folder / "test_quick.py").write_text("raise AssertionError('imported')")
+def test_suite_does_not_import_files_of_the_other(pytester: pytest.Pytester) -> None:
+    (pytester.path / "test_quick.py").write_text("raise AssertionError('imported')")
 
-    deep, told = collected(folder, "-m", "deep")
+    deep, told = collected(pytester, "-m", "deep")
 
     assert named(deep) == DEEP, told
 
@@ -75,14 +66,15 @@ def test_suite_does_not_import_files_of_the_other(folder: Path) -> None:
     ("suite", "file", "tests"), [("not deep", "test_deep.py", "all tests are"), ("deep", "test_quick.py", "no test is")]
 )
 def test_named_file_of_the_other_suite_is_refused_with_the_way_to_run_it(
-    folder: Path, suite: str, file: str, tests: str
+    pytester: pytest.Pytester, suite: str, file: str, tests: str
 ) -> None:
-    _, told = collected(folder, "-m", suite, file=file)
+    _, told = collected(pytester, "-m", suite, file=file)
 
     assert f"{file}: {tests} marked `deep`: run the file without -m" in told
 
 
-def test_processes_of_a_run_begin_to_import_at_different_files_and_report_what_fails(folder: Path) -> None:
+def test_processes_of_a_run_begin_to_import_at_different_files_and_report_what_fails(pytester: pytest.Pytester) -> None:
+    folder = pytester.path
     for name in FILES:
         noted = "import os\nprint(os.environ['PYTEST_XDIST_WORKER'], __name__, file=open('imported', 'a'))\n"
         (folder / name).write_text(noted + FILES[name])
@@ -106,15 +98,15 @@ def test_processes_of_a_run_begin_to_import_at_different_files_and_report_what_f
 
 
 @pytest.mark.parametrize("suite", ["not deep", "deep"])
-def test_test_that_neither_suite_would_run_is_an_error(folder: Path, suite: str) -> None:
+def test_test_that_neither_suite_would_run_is_an_error(pytester: pytest.Pytester, suite: str) -> None:
     """The first is deep and its file does not say so; the second is in a file that says so and is not deep."""
     wrong = {
         "not deep": "import pytest\nmarks = pytest.mark\n@marks.deep\ndef test_1(): pass",
         "deep": "import pytest\npytestmark = [pytest.mark.once('not pytest.mark.deep')]\ndef test_1(): pass",
     }
-    (folder / "test_wrong.py").write_text(wrong[suite])
+    (pytester.path / "test_wrong.py").write_text(wrong[suite])
 
-    _, told = collected(folder, "-m", suite)
+    _, told = collected(pytester, "-m", suite)
 
     assert "in neither suite: test_wrong.py::test_1: write `pytest.mark.deep`" in told
     assert "1 error" in told
