@@ -203,7 +203,7 @@ def test_vehicles_are_those_inside_that_pass_in_each_order(tx, filtered):
 def assert_vehicles(tx, filtered, orders):
     """Every looker finds the vehicles inside the scope that pass, in each of the orders, and their count."""
     filters = vehicles.Filters(**filtered)
-    for looker in LOOKERS:
+    for turn, looker in enumerate(LOOKERS):
         scope = listing.scope(looker, Action.VEHICLE_READ)
         expected = wanted_vehicles(tx, scope, filters)
 
@@ -212,6 +212,7 @@ def assert_vehicles(tx, filtered, orders):
             expected,
             orders,
             limits=(6, 10),
+            turn=turn,
         )
         assert vehicles.LIST.count(tx, scope, filters) == len(expected)
 
@@ -225,7 +226,7 @@ def test_sensors_are_those_inside_that_pass_in_each_order(tx, filtered):
 def assert_sensors(tx, filtered, orders):
     """The same of sensors."""
     filters = Filters(**filtered)
-    for scope in filter(None, (listing.scope(looker, Action.SENSOR_READ) for looker in LOOKERS)):
+    for turn, scope in enumerate(filter(None, (listing.scope(looker, Action.SENSOR_READ) for looker in LOOKERS))):
         expected = wanted_sensors(tx, scope, filters)
 
         listing.assert_in_each_order(
@@ -233,6 +234,7 @@ def assert_sensors(tx, filtered, orders):
             expected,
             orders,
             limits=(6, 10),
+            turn=turn,
         )
         assert sensors.LIST.count(tx, scope, filters) == len(expected)
 
