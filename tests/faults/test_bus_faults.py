@@ -16,11 +16,11 @@ from tests.support.clusters import Deployment
 pytestmark = [pytest.mark.deep, pytest.mark.slow]
 VEHICLES = 6
 DEVICES = 6
-FULL, OF_DEVICES, LIGHT = (100.0, 20.0), (20.0, 20.0), (25.0, 5.0)
+FULL, OF_DEVICES, LIGHT = (100.0, 20.0), (20.0, 20.0), (10.0, 2.0)
 """Messages a second: of all vehicles together, of each device. Full while a kill hits what is under way, else light."""
 HIT_S = 1
 """So long all is full behind a kill."""
-CALM = (10.0, 1.0)
+CALM = (5.0, 1.0)
 """While a process starts, or is missed at last, which takes seconds: kills have hit what they could."""
 FLOWS_S = 2
 """So many seconds' messages show that all goes on."""
@@ -137,11 +137,10 @@ def test_no_worker_at_all_leaves_everything_in_the_buffer_until_there_is_one(
     deployment: Deployment, bus: brokers.Cluster
 ) -> None:
     with loads(deployment, bus) as load:
+        with load.hit():
+            for worker in deployment.workers:
+                worker.kill()
         load.flow()
-        for worker in deployment.workers:
-            worker.kill()
-        load.flow()
-        load.driven.flows(200)
         for worker in deployment.workers:
             worker.launch()
         load.flow()
