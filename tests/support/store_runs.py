@@ -30,8 +30,8 @@ TWICE = ("contract", "unit", "integration")
 """Folders that a run on both stores takes twice: what is in the others starts whole servers, slowly."""
 QUICK_THE_SECOND_TIME = ("contract", "unit/store")
 """Folders that are about the store itself."""
-HALF = ("unit/api", "unit/http", "unit/portal")
-"""Folders whose tests reach the store through services, most of which have tests of their own on PostgreSQL."""
+HALF = ("unit/api", "unit/http", "unit/portal", "unit/services")
+"""Folders that speak no SQL: what they ask of the store has tests of its own in `unit/store`."""
 EITHER = "unit/store/listing"
 """A folder whose deep tests are every list by every filter, order and way: very many, and alike."""
 APART = ("support.postgres", "support.databases", "support.ingest_nodes")

@@ -14,8 +14,8 @@ def drawn(file: str, seed: str) -> set[str]:
     return {test for test in TESTS if store_runs.is_drawn(Path(file), test, seed)}
 
 
-def test_each_run_draws_half_of_the_tests_of_rest_and_the_portal_and_another_run_others() -> None:
-    file = "unit/api/test_scores.py"
+@pytest.mark.parametrize("file", ["unit/api/test_scores.py", "unit/services/bus/test_bus_life.py"])
+def test_each_run_draws_half_of_the_tests_above_the_store_and_another_run_others(file: str) -> None:
     one, other = drawn(file, "1"), drawn(file, "2")
 
     assert all(400 < len(each) < 600 for each in (one, other))
@@ -23,8 +23,8 @@ def test_each_run_draws_half_of_the_tests_of_rest_and_the_portal_and_another_run
     assert drawn(file, "1") == one
 
 
-def test_tests_of_services_and_stores_are_all_run() -> None:
-    assert all(len(drawn(f"unit/{folder}/test_a.py", "1")) == len(TESTS) for folder in ("services", "store"))
+def test_tests_of_stores_and_of_several_parts_are_all_run() -> None:
+    assert all(len(drawn(f"{folder}/test_a.py", "1")) == len(TESTS) for folder in ("unit/store", "integration"))
 
 
 def test_each_run_draws_one_of_two_stores_for_a_test_of_lists() -> None:
