@@ -100,7 +100,7 @@ def guarded() -> Iterator[postgres.Cluster]:
 
 NOT_USED = "The database cannot be used: "
 TROUBLE = {
-    "wrong password": NOT_USED + "…password authentication failed for user",
+    "wrong password": NOT_USED + f'…password authentication failed for user "{postgres.OWNER}"',
     "no such database": NOT_USED + '…database "not_there" does not exist.',
     "nobody listens": NOT_USED + "…Connection refused.",
     "no such host": NOT_USED + "failed to resolve host…",

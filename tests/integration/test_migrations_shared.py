@@ -88,9 +88,10 @@ def started(url: str) -> subprocess.Popen[str]:
     )
 
 
-def until(there: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+def until(there: Callable[[], bool], *processes: subprocess.Popen[str]) -> None:
     while not there():
-        assert process.poll() is None, process.communicate()
+        for each in processes:
+            assert each.poll() is None, each.communicate()
 
 
 def test_migrated_database_has_the_tables_of_the_metadata(url):
@@ -116,14 +117,13 @@ def test_migrated_database_has_the_tables_of_the_metadata(url):
     assert added == []
 
 
-def test_migrating_again_changes_nothing(url):
-    assert migrate.upgrade_shared(url, now_ms=NOW_MS) == migrate.newest()
-    before = schema(url)
+def test_migrating_again_changes_nothing(newest_url):
+    before = schema(newest_url)
 
-    assert migrate.upgrade_shared(url, now_ms=NOW_MS) == migrate.newest()
+    assert migrate.upgrade_shared(newest_url, now_ms=NOW_MS) == migrate.newest()
 
-    assert schema(url) == before
-    assert migrate.version_of_shared(url) == migrate.newest()
+    assert schema(newest_url) == before
+    assert migrate.version_of_shared(newest_url) == migrate.newest()
 
 
 @contextmanager
@@ -199,31 +199,23 @@ def test_index_that_an_interrupted_build_left_behind_is_built_anew(tmp_path: Pat
     assert "ix_trip_made_up" in indexes(url)
 
 
-def test_two_processes_at_once_both_end_well(url):
-    both = [started(url), started(url)]
-
+def test_processes_wait_for_the_first_however_long_that_takes_and_all_end_well(url):
+    waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    with closing(psycopg.connect(url)) as first:
+        first.execute("SELECT pg_advisory_xact_lock(hashtext('tripline schema'))")
+        both = [started(url), started(url)]
+        until(lambda: rows(url, waiting) == [(2,)], *both)
+        before = tables_of(url)
+        first.rollback()
     ended = [process.communicate(timeout=60) for process in both]
 
+    assert before == set()
     assert [process.returncode for process in both] == [0, 0]
     assert ended == [(f"schema {migrate.newest()}\n", "")] * 2
     with database("migrations_alone", template=databases.TEMPLATE) as other:
         assert {name for name in tables_of(url) if not PART.search(name)} == {
             name for name in tables_of(other) if not PART.search(name)
         }
-
-
-def test_second_process_waits_for_the_first_however_long_that_takes(url):
-    waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
-    with closing(psycopg.connect(url)) as first:
-        first.execute("SELECT pg_advisory_xact_lock(hashtext('tripline schema'))")
-        second = started(url)
-        until(lambda: rows(url, waiting) == [(1,)], second)
-        before = tables_of(url)
-        first.rollback()
-    ended = second.communicate(timeout=60)
-
-    assert before == set()
-    assert (second.returncode, ended) == (0, (f"schema {migrate.newest()}\n", ""))
 
 
 def test_table_that_is_in_use_for_long_is_told_and_nothing_is_changed(tmp_path: Path, newest_url: str, monkeypatch):
@@ -311,22 +303,6 @@ def refused(url: str) -> str:
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
     assert "Traceback" not in done.stderr
     return done.stderr.removeprefix("tripline: ").rstrip("\n")
-
-
-def test_wrong_password_is_told_without_it():
-    with postgres.cluster(password="the-right-one") as server:
-        right = server.url("postgres")
-        said = refused(right.replace("the-right-one", "the-wrong-one"))
-
-    assert said.startswith("The database cannot be used: ")
-    assert f'password authentication failed for user "{postgres.OWNER}"' in said
-    assert "the-wrong-one" not in said
-
-
-def test_server_that_is_away_and_database_that_is_not_there_are_told():
-    server = databases.server()
-    assert 'database "not_there" does not exist.' in refused(server.url("not_there"))
-    assert "Connection refused." in refused("postgresql://kim:secret@127.0.0.1:1/x")
 
 
 def test_user_who_may_not_make_tables_is_told_what_is_needed():
