@@ -1,4 +1,7 @@
-"""Every page as every role and as nobody: opened, followed, and every form sent; what is changed is undone."""
+"""Every page as every role and as nobody: opened, followed, and every form sent; what is changed is undone.
+
+Whatever text somebody can store is markup in this world, and shown as text.
+"""
 
 import gc
 import re
@@ -10,6 +13,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import jinja2
+import msgspec
 import pytest
 from tests.support import access_world, stores
 from tests.support import rest as support
@@ -17,6 +21,7 @@ from tests.support.access_world import Undoing, World
 from tests.support.portal import Browser, Page
 from tests.support.rest import Rest, changed
 
+from tripline.api import families as rest_families
 from tripline.domain import access
 from tripline.domain.access import Action, Gate
 from tripline.http import operations
@@ -78,9 +83,47 @@ QUERIED = re.compile(r"=-?\w+(?=$|[&#])")
 """A word or number in a query: no id, which names a thing that may be out of reach."""
 
 
+HOSTILE = "\"'><img src=x onerror=alert(1)><script>alert(1)</script>{{7*7}}"
+NO_TEXT = re.compile("mail|passw", re.IGNORECASE)
+"""Fields that nobody is shown as sent; a new password would sign its owner out."""
+TRIES = 40
+"""More than a record has fields."""
+
+
+async def soil(world: World, each: Operation) -> set[str]:
+    """Fill every text of the operation's record with markup, leaving out fields that refuse it; which were filled."""
+    known = SAMPLES | {"adminId": "admin of P"}
+    path = re.sub(r"\{(\w+)\}", lambda found: world.ids[known[found[1]]], each.path)
+    body: dict[str, Any] = {
+        field.encode_name: HOSTILE
+        for field in msgspec.structs.fields(each.request)
+        if "str" in repr(field.type) and not NO_TEXT.search(field.encode_name)
+    }
+    for _ in range(TRIES):
+        answer = await world.app.call(world.of("P"), each.method, path, body)
+        if answer.status_code == 200:
+            return set(body)
+        refused = re.search(r"'(\w+)'", answer.json()["message"])
+        if refused is None or refused[1] not in body:
+            return set()
+        del body[refused[1]]
+    return set()
+
+
+async def soiled(rest: Rest) -> tuple[World, dict[str, set[str]]]:
+    """The world, with markup in every field that a change over REST can fill with it; the fields, by path."""
+    world = await access_world.settled(rest)
+    declared = operations.declared(rest_families.FAMILIES)
+    changes = [each for each in declared if each.method == "PUT" and isinstance(each.request, type)]
+    return world, {each.path: await soil(world, each) for each in changes}
+
+
 def played(tmp_path: Path, ask: Callable[[World], Awaitable[T]]) -> T:
     async def scenario(rest: Rest) -> T:
-        world = await access_world.settled(rest)
+        world = World(rest)
+        first, filled = await rest.staged(soiled)
+        assert sum(len(fields) for fields in filled.values()) > 20, filled
+        world.logins, world.ids = first.logins, first.ids
         rest.contexts = changed(rest.contexts, store=Undoing(rest.store))  # type: ignore[arg-type]
         return await ask(world)
 
@@ -168,6 +211,16 @@ async def followed(world: World, asked: Browser, opened: dict[str, httpx.Respons
             if known[alike] not in OPENED | {400, 409, 413}:
                 dead[f"{method} {there} on {address}"] = known[alike]
     return unsafe, dead
+
+
+@pytest.mark.parametrize("name", ["P", "operator", "managing director"])
+def test_markup_that_somebody_stored_is_shown_as_text(tmp_path: Path, name: str) -> None:
+    """The test above finds none of it among the elements."""
+
+    async def ask(world: World) -> str:
+        return (await browser(world, name).get(f"/fleet/vehicles/{world.ids['V']}")).text
+
+    assert HOSTILE in Page(played(tmp_path, ask)).text
 
 
 @pytest.mark.once("refused before a store is asked")
