@@ -121,38 +121,38 @@ def _five(tx: WriteTx, vehicle_id: str) -> list[str]:
     return [scores.add_score(tx, n, vehicle_id, created_ms=10**12 + ms) for n, ms in enumerate(times)]
 
 
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ({}, [4, 3, 2, 1, 0]),
-        ({"ascOrder": "TRUE"}, [0, 1, 2, 3, 4]),
-        ({"startTime": 10**12 + 2_000}, [4, 3, 2, 1]),
-        ({"startTime": 10**12 + 2_001}, [4, 3]),
-        ({"endTime": 10**12 + 2_000}, [2, 1, 0]),
-        ({"endTime": 10**12 + 1_999}, [0]),
-        ({"startTime": 10**9 + 2, "endTime": 10**9 + 3}, [3, 2, 1]),
-        ({"startTime": 10**12 + 2_000, "endTime": 10**12 + 3_000, "ascOrder": "true"}, [1, 2, 3]),
-        ({"startTime": 10**12 + 3_000, "endTime": 10**12 + 2_000}, []),
-        ({"startTime": -1, "endTime": 2 * 10**14}, [4, 3, 2, 1, 0]),
-        ({"idOffset": 2}, [1, 0]),
-        ({"idOffset": 2, "ascOrder": "true"}, [3, 4]),
-        ({"idOffset": 4, "endTime": 10**12 + 2_000}, [2, 1, 0]),
-        ({"idOffset": 0, "startTime": 10**12 + 3_000, "ascOrder": "true"}, [3, 4]),
-        ({"idOffset": 0}, []),
-    ],
-)
-def test_page_is_cut_by_times_inclusive_and_offset_exclusive(
-    tmp_path: Path, query: dict[str, Any], expected: list[int]
-) -> None:
-    async def scenario(rest: Rest) -> list[int]:
+CUTS: list[tuple[dict[str, Any], list[int]]] = [
+    ({}, [4, 3, 2, 1, 0]),
+    ({"ascOrder": "TRUE"}, [0, 1, 2, 3, 4]),
+    ({"startTime": 10**12 + 2_000}, [4, 3, 2, 1]),
+    ({"startTime": 10**12 + 2_001}, [4, 3]),
+    ({"endTime": 10**12 + 2_000}, [2, 1, 0]),
+    ({"endTime": 10**12 + 1_999}, [0]),
+    ({"startTime": 10**9 + 2, "endTime": 10**9 + 3}, [3, 2, 1]),
+    ({"startTime": 10**12 + 2_000, "endTime": 10**12 + 3_000, "ascOrder": "true"}, [1, 2, 3]),
+    ({"startTime": 10**12 + 3_000, "endTime": 10**12 + 2_000}, []),
+    ({"startTime": -1, "endTime": 2 * 10**14}, [4, 3, 2, 1, 0]),
+    ({"idOffset": 2}, [1, 0]),
+    ({"idOffset": 2, "ascOrder": "true"}, [3, 4]),
+    ({"idOffset": 4, "endTime": 10**12 + 2_000}, [2, 1, 0]),
+    ({"idOffset": 0, "startTime": 10**12 + 3_000, "ascOrder": "true"}, [3, 4]),
+    ({"idOffset": 0}, []),
+]
+
+
+def test_page_is_cut_by_times_inclusive_and_offset_exclusive(tmp_path: Path) -> None:
+    async def scenario(rest: Rest) -> list[tuple[dict[str, Any], list[int]]]:
         owner, vehicle_id = await _plain_vehicle(rest)
         known = await rest.store.write(lambda tx: _five(tx, vehicle_id))
-        asked = {**query, "idOffset": known[query["idOffset"]]} if "idOffset" in query else query
         path = f"/api/tre/v1_3/vehicle/{vehicle_id}/analytics/drivingScore"
-        page = await rest.get(owner, path, limit=9, **asked)
-        return [known.index(record["id"]["id"]) for record in page["data"]]
+        found = []
+        for query, _ in CUTS:
+            asked = {**query, "idOffset": known[query["idOffset"]]} if "idOffset" in query else query
+            page = await rest.get(owner, path, limit=9, **asked)
+            found.append((query, [known.index(record["id"]["id"]) for record in page["data"]]))
+        return found
 
-    assert support.run(tmp_path, scenario) == expected
+    assert support.run(tmp_path, scenario) == CUTS
 
 
 def test_events_of_one_analysis_come_newest_event_first(tmp_path: Path) -> None:

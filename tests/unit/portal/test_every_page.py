@@ -92,7 +92,7 @@ TRIES = 40
 
 async def soil(world: World, each: Operation) -> set[str]:
     """Fill every text of the operation's record with markup, leaving out fields that refuse it; which were filled."""
-    known = SAMPLES | {"adminId": "admin of P"}
+    known = SAMPLES | ({"userId": "admin of P"} if "/admin/" in each.path else {})
     path = re.sub(r"\{(\w+)\}", lambda found: world.ids[known[found[1]]], each.path)
     body: dict[str, Any] = {
         field.encode_name: HOSTILE
