@@ -61,41 +61,45 @@ def _asking(path: str, query: str) -> str:
     return f"{path}{'&' if '?' in path else '?'}{query}"
 
 
-LISTS = ("vehicles", "sensors", "trips", "microtrips", "scores", "events")
+LISTS = {"vehicles", "sensors", "trips", "microtrips", "scores", "events"}
 
 
-@pytest.mark.parametrize("name", LISTS)
-def test_h10_id_offset_is_exclusive_and_must_name_an_item_of_this_very_list(tmp_path: Any, name: str) -> None:
-    async def scenario(app: Rest) -> tuple[list[str], list[list[str]], list[Any]]:
+def test_h10_id_offset_is_exclusive_and_must_name_an_item_of_this_very_list(tmp_path: Any) -> None:
+    async def scenario(app: Rest) -> dict[str, tuple[list[str], list[list[str]], list[Any]]]:
         owner, lists = await _fleet(app, "taxi")
         _, foreign = await _fleet(app, "bus")
-        path, items = lists[name]
-        pages = [await app.get(owner, _asking(path, f"limit=9&idOffset={item}")) for item in items]
-        others = [foreign[name][1][1], UNKNOWN]
-        return (
-            items,
-            [[row["id"]["id"] for row in page["data"]] for page in pages],
-            [await app.refused(owner, "GET", _asking(path, f"limit=9&idOffset={other}")) for other in others],
-        )
+        found = {}
+        for name, (path, items) in lists.items():
+            pages = [await app.get(owner, _asking(path, f"limit=9&idOffset={item}")) for item in items]
+            others = [foreign[name][1][1], UNKNOWN]
+            found[name] = (
+                items,
+                [[row["id"]["id"] for row in page["data"]] for page in pages],
+                [await app.refused(owner, "GET", _asking(path, f"limit=9&idOffset={other}")) for other in others],
+            )
+        return found
 
-    items, after, refused = rest.run(tmp_path, scenario)
+    found = rest.run(tmp_path, scenario)
 
-    assert after == [items[1:], items[2:], []]
-    assert refused == [(400, 31, "Parameter 'idOffset' does not name an item of this list.")] * 2
+    assert found.keys() == LISTS
+    for name, (items, after, refused) in found.items():
+        assert after == [items[1:], items[2:], []], name
+        assert refused == [(400, 31, "Parameter 'idOffset' does not name an item of this list.")] * 2, name
 
 
-@pytest.mark.parametrize("name", LISTS)
-def test_query_of_a_foreign_list_is_not_looked_at(tmp_path: Any, name: str) -> None:
-    async def scenario(app: Rest) -> list[Any]:
+def test_query_of_a_foreign_list_is_not_looked_at(tmp_path: Any) -> None:
+    async def scenario(app: Rest) -> dict[str, list[Any]]:
         owner, lists = await _fleet(app, "taxi")
         _, stranger = await app.operator("bus")
-        path, items = lists[name]
-        queries = ("", "limit=x", "limit=0", "limit=9&idOffset=x", f"limit=9&idOffset={items[0]}")
-        foreign = [(await app.refused(stranger, "GET", _asking(path, query)))[:2] for query in queries]
-        own = [(await app.refused(owner, "GET", _asking(path, query)))[:2] for query in queries[:-1]]
-        return [foreign, own]
+        found = {}
+        for name, (path, items) in lists.items():
+            queries = ("", "limit=x", "limit=0", "limit=9&idOffset=x", f"limit=9&idOffset={items[0]}")
+            foreign = [(await app.refused(stranger, "GET", _asking(path, query)))[:2] for query in queries]
+            own = [(await app.refused(owner, "GET", _asking(path, query)))[:2] for query in queries[:-1]]
+            found[name] = [foreign, own]
+        return found
 
-    assert rest.run(tmp_path, scenario) == [[(403, 20)] * 5, [(400, 31)] * 4]
+    assert rest.run(tmp_path, scenario) == {name: [[(403, 20)] * 5, [(400, 31)] * 4] for name in LISTS}
 
 
 @pytest.mark.parametrize(

@@ -89,33 +89,34 @@ def test_second_rescoring_and_second_end_are_refused(run):
     assert again == (409, 2, "This rescoring is already CANCELLED.")
 
 
-@pytest.mark.parametrize(
-    ("body", "field"),
-    [
-        ({}, "dryRun"),
-        ({"dryRun": None}, "dryRun"),
-        ({"dryRun": "yes"}, "dryRun"),
-        ({"dryRun": True, "fromTime": -1}, "fromTime"),
-        ({"dryRun": True, "toTime": LATEST_MS + 1}, "toTime"),
-        ({"dryRun": True, "fromTime": 1.5}, "fromTime"),
-        ({"dryRun": True, "all": 1}, "all"),
-        ({"dryRun": True, "policy": 9}, "policy"),
-        ({"dryRun": True, "policy": 10**30}, "policy"),
-        ({"dryRun": False, "policy": 2}, "policy"),
-        ({"dryRun": True, "map": " "}, "map"),
-        ({"dryRun": True, "map": "x" * 256}, "map"),
-        ({"dryRun": True, "map": 7}, "map"),
-    ],
-)
-def test_wrong_value_names_the_field_and_begins_nothing(run, body, field):
+WRONG = [
+    ({}, "dryRun"),
+    ({"dryRun": None}, "dryRun"),
+    ({"dryRun": "yes"}, "dryRun"),
+    ({"dryRun": True, "fromTime": -1}, "fromTime"),
+    ({"dryRun": True, "toTime": LATEST_MS + 1}, "toTime"),
+    ({"dryRun": True, "fromTime": 1.5}, "fromTime"),
+    ({"dryRun": True, "all": 1}, "all"),
+    ({"dryRun": True, "policy": 9}, "policy"),
+    ({"dryRun": True, "policy": 10**30}, "policy"),
+    ({"dryRun": False, "policy": 2}, "policy"),
+    ({"dryRun": True, "map": " "}, "map"),
+    ({"dryRun": True, "map": "x" * 256}, "map"),
+    ({"dryRun": True, "map": 7}, "map"),
+]
+
+
+def test_wrong_value_names_the_field_and_begins_nothing(run):
     async def play(app):
         path, admin = await company(app)
-        return await app.refused(admin, "POST", f"{path}/rescoring", body), await app.get(admin, path)
+        refused = [await app.refused(admin, "POST", f"{path}/rescoring", body) for body, _ in WRONG]
+        return refused, await app.get(admin, path)
 
-    (status, code, message), after = run(play)
+    refused, after = run(play)
 
-    assert (status, code) == (400, 31)
-    assert field in message
+    for (status, code, message), (body, field) in zip(refused, WRONG, strict=True):
+        assert (status, code) == (400, 31), body
+        assert field in message, body
     assert after["rescoring"] is None
 
 

@@ -150,30 +150,19 @@ def test_form_of_an_operator_is_told_of_every_field_that_is_empty_at_once(tmp_pa
 @pytest.mark.parametrize(
     ("language", "why"), [("en", "Register the company first."), ("ko", "먼저 업체를 등록하십시오.")]
 )
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/fleet/companies",
-        "/fleet/vehicles",
-        "/fleet/sensors",
-        "/fleet/directors",
-        "/fleet/drivers",
-        "/import",
-        "/delegation",
-    ],
-)
-def test_whoever_has_no_company_yet_is_led_to_register_it_by_every_page_of_one(tmp_path, path, language, why):
+def test_whoever_has_no_company_yet_is_led_to_register_it_by_every_page_of_one(tmp_path, language, why):
+    paths = (*PAGES, "/import", "/delegation")
+
     async def scenario(app):
         login = await app.account("who@x.example", Authority.COMPANY_ADMIN)
-        return await Browser(app, login).get(path, **{"Accept-Language": language})
+        return [await Browser(app, login).get(path, **{"Accept-Language": language}) for path in paths]
 
-    answer = rest.run(tmp_path, scenario)
-    page = Page(answer.text)
-
-    assert answer.status_code == 200
-    assert why in page.text
-    assert "/fleet/companies/new" in page.hrefs
-    assert path == "/fleet/companies" or f"{path}/new" not in page.hrefs
+    for path, answer in zip(paths, rest.run(tmp_path, scenario), strict=True):
+        page = Page(answer.text)
+        assert answer.status_code == 200, path
+        assert why in page.text
+        assert "/fleet/companies/new" in page.hrefs
+        assert path == "/fleet/companies" or f"{path}/new" not in page.hrefs
 
 
 @pytest.mark.parametrize("path", PAGES)
