@@ -1,6 +1,9 @@
 """Roads by a Valhalla server: its questions, its answers, and servers that fail or misbehave."""
 
+import tempfile
 import time
+from functools import cache
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -33,17 +36,24 @@ def drive(*, begin=47.003, metres=1_500.0, **how):
     return own
 
 
+@cache
+def street(folder, **tags):
+    """The folder of the imported map and its area; no test changes it."""
+    inside = Path(tempfile.mkdtemp(dir=folder))
+    file = made.street(inside / "a.osm.pbf", ref="L1", **({"maxspeed": "50"} | tags))
+    return inside / "maps", maps.imported(inside / "maps", file, name="town", country="", progress=lambda _: None)
+
+
 class Town:
     """A street of way 7 in an imported map, a server in the place of Valhalla, and the matcher over both."""
 
     def __init__(self, folder, stand, *, timeout_s=30.0, **tags):
-        file = made.street(folder / "a.osm.pbf", ref="L1", **({"maxspeed": "50"} | tags))
-        area = maps.imported(folder / "maps", file, name="town", country="", progress=lambda _: None)
+        imported, area = street(folder.parent, **tags)
         self.name = f"town:{area.map}"
         self.stand = stand
         self.passed_s = 0.0
         asked = Valhalla(stand.url, timeout_s=timeout_s, monotonic=lambda: self.passed_s)
-        self.roads = OsmRoads(folder / "maps", zone=ZoneInfo("Asia/Seoul"), asked=asked)
+        self.roads = OsmRoads(imported, zone=ZoneInfo("Asia/Seoul"), asked=asked)
 
     def judged(self, own):
         """Limits that occur, and the maps that told of each trip."""
