@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.support.scoring_rows import COMPANY, DRIVER, START_MS, drive, played, sample, task_of
@@ -31,6 +31,7 @@ def costs(told):
     return [each.cost for each in (*told.manoeuvres, *told.stretches, *told.brakings, *told.corners)]
 
 
+@settings(max_examples=40)
 @given(
     st.lists(st.floats(0, 200), min_size=10, max_size=80),
     st.floats(0.01, 2),

@@ -4,7 +4,7 @@ import math
 import shutil
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import update
 from tests.support import map_files as made
@@ -238,6 +238,7 @@ def test_rescoring_over_rest_remembers_its_area_from_step_to_step(tmp_path, town
     assert by == {"along": (name,), "through": (name,)}
 
 
+@settings(max_examples=50)
 @given(
     place=st.tuples(st.floats(-80, 80), st.floats(-180, 180)),
     size=st.tuples(st.floats(0, 3), st.floats(0, 3)),

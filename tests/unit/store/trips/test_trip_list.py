@@ -1,5 +1,6 @@
 """Trips of a list: the ones that the filters let pass, within the reader's reach, by start, on pages of any size."""
 
+from functools import cache
 from itertools import product
 
 import msgspec
@@ -82,6 +83,7 @@ def fill(tx):
     reaching.recount(tx)
 
 
+@cache
 def trip_row(no):
     of = no % 25
     is_open, reason = no % 5 == 0, "too_short" if no % 10 == 1 else "sparse" if no % 5 == 1 else None
@@ -105,6 +107,7 @@ def trip_row(no):
     }
 
 
+@cache
 def score_row(no):
     of = trip_row(no)
     counts = {"accel": 1, "de_accel": 2, "over_speed": no % 2, "over_speed_s": 1.0}
