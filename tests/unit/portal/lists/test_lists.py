@@ -50,14 +50,22 @@ def numbers(page: Page) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(("noun", "path"), LISTS.items(), ids=LISTS)
-@pytest.mark.parametrize("language", ["en", "ko"])
-def test_list_is_a_page_in_each_language(tmp_path: Path, noun: str, path: str, language: str) -> None:
-    who = WITH_ROWS.get(noun, "P")
-    answer = seen(tmp_path, lambda _, browser: browser.get(path, **{"Accept-Language": language}), who)
+def looker(world: World, noun: str) -> Browser:
+    """The browser of who sees rows of the list."""
+    return Browser(world.app, world.logins[WITH_ROWS.get(noun, "P")])
 
-    assert answer.status_code == 200
-    assert Page(answer.text).all("table")
+
+def test_list_is_a_page_in_each_language(tmp_path: Path) -> None:
+    async def ask(world: World, _: Browser) -> dict[tuple[str, str], httpx.Response]:
+        return {
+            (noun, language): await looker(world, noun).get(path, **{"Accept-Language": language})
+            for noun, path in LISTS.items()
+            for language in ("en", "ko")
+        }
+
+    for asked, answer in seen(tmp_path, ask).items():
+        assert answer.status_code == 200, asked
+        assert Page(answer.text).all("table"), asked
 
 
 def test_pages_follow_each_other_forward_and_back(tmp_path: Path) -> None:
@@ -186,22 +194,28 @@ def hidden(page: Page) -> set[str]:
     return {name for each in cells for name in (each.get("class") or "").split()} & HIDING
 
 
-@pytest.mark.parametrize(("noun", "path"), LISTS.items(), ids=LISTS)
-def test_columns_that_somebody_chose_are_hidden_in_no_window(tmp_path: Path, noun: str, path: str) -> None:
-    every = "&".join(f"columns={each.key}" for each in TABLES[noun].columns)
+def test_columns_that_somebody_chose_are_hidden_in_no_window(tmp_path: Path) -> None:
+    async def ask(world: World, _: Browser) -> dict[str, list[Page]]:
+        found = {}
+        for noun, path in LISTS.items():
+            browser, every = looker(world, noun), "&".join(f"columns={each.key}" for each in TABLES[noun].columns)
+            found[noun] = [Page((await browser.get(address)).text) for address in (path, f"{path}?{every}", path)]
+        return found
 
-    async def ask(_: World, browser: Browser) -> list[Page]:
-        return [Page((await browser.get(address)).text) for address in (path, f"{path}?{every}", path)]
-
-    usual, chosen, kept = map(hidden, seen(tmp_path, ask, WITH_ROWS.get(noun, "P")))
-    assert usual <= HIDING
-    assert usual
-    assert (chosen, kept) == (set(), set())
+    for noun, pages in seen(tmp_path, ask).items():
+        usual, chosen, kept = map(hidden, pages)
+        assert usual <= HIDING, noun
+        assert usual, noun
+        assert (chosen, kept) == (set(), set()), noun
 
 
-@pytest.mark.parametrize("query", ["sort=mileage", "status=NONE", "company=x", "driving=maybe"])
-def test_what_an_address_cannot_ask_is_refused(tmp_path: Path, query: str) -> None:
-    assert seen(tmp_path, lambda _, browser: browser.get(f"/fleet/vehicles?{query}")).status_code == 400
+def test_what_an_address_cannot_ask_is_refused(tmp_path: Path) -> None:
+    queries = ("sort=mileage", "status=NONE", "company=x", "driving=maybe")
+
+    async def ask(_: World, browser: Browser) -> list[int]:
+        return [(await browser.get(f"/fleet/vehicles?{query}")).status_code for query in queries]
+
+    assert seen(tmp_path, ask) == [400] * 4
 
 
 @pytest.mark.parametrize(
@@ -239,13 +253,14 @@ def test_vehicles_of_a_company_out_of_reach_are_refused(tmp_path: Path) -> None:
     assert seen(tmp_path, ask, "operator") == (403, 200)
 
 
-@pytest.mark.parametrize("path", LISTS.values(), ids=LISTS)
-def test_number_of_rows_is_told_afterwards(tmp_path: Path, path: str) -> None:
-    answer = seen(tmp_path, lambda _, browser: browser.get(f"{path}/count", **HTMX))
+def test_number_of_rows_is_told_afterwards(tmp_path: Path) -> None:
+    async def ask(_: World, browser: Browser) -> list[httpx.Response]:
+        return [await browser.get(f"{path}/count", **HTMX) for path in LISTS.values()]
 
-    assert answer.status_code == 200
-    assert answer.text.split()[0].isdigit()
-    assert "<" not in answer.text
+    for answer in seen(tmp_path, ask):
+        assert answer.status_code == 200
+        assert answer.text.split()[0].isdigit()
+        assert "<" not in answer.text
 
 
 @pytest.mark.parametrize(("name", "shown"), [("P", True), ("delegated driver of P", False)])
