@@ -203,8 +203,9 @@ def test_job_that_fails_is_counted_and_holds_up_no_other(tmp_path):
     assert played(tmp_path, play) == ((3, 0, 0, 0, 3, 1), [1])
 
 
-def test_more_trips_than_a_bite_and_an_end_in_the_middle_lose_none(tmp_path):
-    trips = rescore.BITE + 20
+def test_more_trips_than_a_bite_and_an_end_in_the_middle_lose_none(tmp_path, monkeypatch):
+    monkeypatch.setattr(rescore, "BITE", 10)
+    trips = rescore.BITE + 2
 
     async def play(rig):
         nos = await fleet(rig, trips=trips)
