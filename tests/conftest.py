@@ -76,11 +76,9 @@ def _spread(some: list[str], others: list[str]) -> dict[str, float]:
 
 
 def pytest_collection_finish() -> None:
-    """Have no later look for garbage walk through what was imported and collected: a million objects that stay. Looks
-    are as rare as in the program (`app.py`)."""
+    """Have no later look for garbage walk through what was imported and collected: a million objects that stay."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 10, 10)
     gc.enable()
 
 
