@@ -31,7 +31,8 @@ _GOODBYE_S: Final = 5.0
 
 
 class SmtpMailer:
-    """Implements `ports.mails.Mailer`. Raises `Outage` at once when the authority of the settings cannot be read."""
+    """Implements `ports.mails.Mailer`. With TLS, raises `Outage` at once when the authority of the settings cannot be
+    read."""
 
     def __init__(self, settings: config.Mail, *, clock: Clock) -> None:
         self._settings = settings
