@@ -6,8 +6,8 @@ and what brings PostgreSQL along by itself, which belongs to every run.
 
 `pytest --store=both` runs everything on SQLite, and of the folders `TWICE` what the other run would: each of their
 files is there a second time, as `tests/unit/test_this.py[postgresql]`. The second time is marked `deep`, except in the
-folders `QUICK_THE_SECOND_TIME`. Of the folders `HALF` each run of the deep suite draws every other test, and for each
-test of the folder `EITHER` the store on which it runs.
+folders `QUICK_THE_SECOND_TIME` outside `EITHER`. Of the folders `HALF` each run of the deep suite draws every other
+test, and for each test of the folder `EITHER` the store on which it runs: half of those that are quick on SQLite.
 
 `pytest --store=none` leaves out the files of these folders that touch a store.
 """
@@ -33,7 +33,7 @@ QUICK_THE_SECOND_TIME = ("contract", "unit/store")
 HALF = ("unit/api", "unit/http", "unit/portal", "unit/services")
 """Folders that speak no SQL: what they ask of the store has tests of its own in `unit/store`."""
 EITHER = "unit/store/listing"
-"""A folder whose deep tests are every list by every filter, order and way: very many, and alike."""
+"""A folder of lists by every filter, order and way: very many tests, and alike."""
 APART = ("support.postgres", "support.databases", "support.ingest_nodes")
 """A test file that names one of these is about PostgreSQL whatever the run is about."""
 NO_STORE = "touch no store"
@@ -107,7 +107,7 @@ def pytest_collect_file(
     if why_not is None:
         name = f"{file_path.relative_to(parent.config.rootpath).as_posix()}[{POSTGRESQL}]"
         again = OnPostgres.from_parent(parent, path=file_path, name=name, nodeid=name)
-        if not any(inside.is_relative_to(folder) for folder in QUICK_THE_SECOND_TIME):
+        if inside.is_relative_to(EITHER) or not any(inside.is_relative_to(folder) for folder in QUICK_THE_SECOND_TIME):
             again.add_marker(suites.DEEP)
         found.append(again)
     return found
