@@ -19,11 +19,11 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help screenshots pictures demo test test-deep test-postgresql test-kafka check bench bench-quick bench-scaled evaluate serve format docs
 help:
 	@echo "make demo    start Tripline on an empty data folder, play real drives through MQTTS, print the scores"
-	@echo "make test    the tests of a change: all on SQLite, the store on PostgreSQL too; seven minutes on two cores (installs what the tests need from the system when it is missing and allowed)"
+	@echo "make test    the tests of a change: all on SQLite, the store on PostgreSQL too; six minutes on two cores (installs what the tests need from the system when it is missing and allowed)"
 	@echo "make test-deep  the rest: killed processes, failing networks and disks, fuzzing, Kafka, browsers, unit tests on PostgreSQL; sixteen minutes"
 	@echo "make test-postgresql  the suite on PostgreSQL, servers too"
 	@echo "make test-kafka  the bus on brokers of the oldest release that docs/bus.md names, and producers of every release there"
-	@echo "make check   format, lint, types, import contract, house tests, unit tests that touch no store: 40 seconds on two cores"
+	@echo "make check   format, lint, types, import contract, house tests, unit tests that touch no store: half a minute on two cores, 50 seconds the first time"
 	@echo "make bench   measure against mosquitto and amqtt, print the table with the gates' verdicts"
 	@echo "make bench-quick  the same with fewer and shorter rounds"
 	@echo "make bench-scaled measure on PostgreSQL and Kafka, about an hour"
