@@ -54,13 +54,10 @@ def assert_in_each_order(
     orders: Mapping[str, str],
     *,
     limits: tuple[int, int],
-    turn: int | None = None,
 ) -> None:
     """The pages have the expected rows in each order, up and down. `orders`: order -> column; `limits`: rows of a page
-    in the first order, and in the others; `turn`: up or down by turns only, for one of many that ask the same."""
+    in the first order, and in the others."""
     for (at, (by, column)), descending in product(enumerate(orders.items()), (False, True)):
-        if turn is not None and descending != (at + turn) % 2:
-            continue
         ordered = sorted(expected, key=lambda row: (getattr(row, column), row.id), reverse=descending)
         found = walked(page, by, descending=descending, limit=limits[at > 0])
         assert found == [row.id for row in ordered]

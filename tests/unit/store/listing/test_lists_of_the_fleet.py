@@ -203,7 +203,7 @@ def test_vehicles_are_those_inside_that_pass_in_each_order(tx, filtered):
 def assert_vehicles(tx, filtered, orders):
     """Every looker finds the vehicles inside the scope that pass, in each of the orders, and their count."""
     filters = vehicles.Filters(**filtered)
-    for turn, looker in enumerate(LOOKERS):
+    for looker in LOOKERS:
         scope = listing.scope(looker, Action.VEHICLE_READ)
         expected = wanted_vehicles(tx, scope, filters)
 
@@ -212,7 +212,6 @@ def assert_vehicles(tx, filtered, orders):
             expected,
             orders,
             limits=(6, 10),
-            turn=turn,
         )
         assert vehicles.LIST.count(tx, scope, filters) == len(expected)
 
@@ -226,7 +225,7 @@ def test_sensors_are_those_inside_that_pass_in_each_order(tx, filtered):
 def assert_sensors(tx, filtered, orders):
     """The same of sensors."""
     filters = Filters(**filtered)
-    for turn, scope in enumerate(filter(None, (listing.scope(looker, Action.SENSOR_READ) for looker in LOOKERS))):
+    for scope in filter(None, (listing.scope(looker, Action.SENSOR_READ) for looker in LOOKERS)):
         expected = wanted_sensors(tx, scope, filters)
 
         listing.assert_in_each_order(
@@ -234,7 +233,6 @@ def assert_sensors(tx, filtered, orders):
             expected,
             orders,
             limits=(6, 10),
-            turn=turn,
         )
         assert sensors.LIST.count(tx, scope, filters) == len(expected)
 
