@@ -16,12 +16,11 @@ from tests.support import loops, reference, required
 WORK = "wor" + "k"
 FORBIDDEN = {
     "a machine's path": re.compile(rf"/{WORK}/(?<![\w.]/{WORK}/)|/home/\w+|/root/|/tmp/w/"),
-    "an issue's number": re.compile(r"[Ii]ssue #?\d"),
+    "an issue's number": re.compile(r"\bissue #?\d", re.IGNORECASE),
     "a package registry": re.compile(
         r"pypi\.org|pythonhosted\.org|registry\.npmjs|repo1?\.maven|proxy\.golang|crates\.io|--index-url|--registry"
     ),
 }
-"""Each begins with fixed text, which is found in a tenth of the time."""
 
 
 @cache
