@@ -8,9 +8,11 @@ OF_BUS := tests/contract/test_buses.py $(wildcard tests/integration/test_bus_*.p
 OF_RELEASES := tests/faults/test_bus_producers.py
 # More processes than most build machines have cores: some tests wait while others compute.
 SPREAD := -n 4 --dist loadfile --no-loadscope-reorder
-# Of `make check`: unit tests that touch no store, and house tests, in two processes of about the same length.
+# Of `make check`: unit tests that touch no store, and house tests, in two processes. Those that make certificates or whole
+# maps or run pytest take as long as a thousand others: `make test` runs them.
 QUICKEST := -q -m "not deep" --store=none
-APART := tests/house tests/unit/adapters
+LONGEST := tests/unit/adapters/maps tests/unit/adapters/tls tests/unit/support/test_suites.py
+APART := tests/house
 # No unit test makes examples: without the plugin its library stays unloaded, and uncompiled on a fresh checkout.
 PLAIN := -p no:hypothesispytest
 # Tests are compiled twice as slowly as they run, and start servers by the dozen: keep what was compiled.
@@ -69,7 +71,7 @@ check: $(STAMP)
 	@answers=$$(mktemp -d); trap 'rm -rf "$$answers"' EXIT; failed=0; \
 	$(BIN)/mypy >"$$answers/types" 2>&1 & types=$$!; \
 	$(BIN)/python -m pytest $(PLAIN) $(QUICKEST) $(APART) >"$$answers/apart" 2>&1 & apart=$$!; \
-	$(BIN)/python -m pytest $(PLAIN) $(QUICKEST) tests/unit $(APART:%=--ignore=%) || failed=1; \
+	$(BIN)/python -m pytest $(PLAIN) $(QUICKEST) tests/unit $(LONGEST:%=--ignore=%) || failed=1; \
 	for each in $$types $$apart; do wait $$each || failed=1; done; cat "$$answers"/*; exit $$failed
 
 bench: $(STAMP)
