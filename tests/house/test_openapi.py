@@ -1,4 +1,4 @@
-"""The published document is valid, whole and true to itself: nothing is left undescribed, every example fits."""
+"""The published document is whole and true to itself: nothing is left undescribed, every example fits."""
 
 import json
 import re
@@ -43,14 +43,6 @@ def fields() -> list[tuple[str, dict[str, Any]]]:
 
 def reference_names(value: Any) -> set[str]:
     return set(re.findall(r'"\$ref": "#/components/schemas/(\w+)"', json.dumps(value)))
-
-
-def test_document_is_valid_openapi():
-    from openapi_spec_validator import validate  # takes a second, and every process of a run collects this file
-
-    validate(DOCUMENT)
-
-    assert DOCUMENT["openapi"].startswith("3.1")
 
 
 def test_document_names_no_other_server():

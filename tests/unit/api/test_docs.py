@@ -25,6 +25,15 @@ def test_document_is_served_to_anyone_as_it_is_made(tmp_path):
     assert answer.json() == json.loads(json.dumps(answers.document()))
 
 
+def test_document_is_valid_openapi():
+    from openapi_spec_validator import validate  # takes a second, and every process of a run collects this file
+
+    document = answers.document()
+    validate(document)
+
+    assert document["openapi"].startswith("3.1")
+
+
 def test_document_of_channels_is_served_to_anyone_as_it_is_made(tmp_path):
     answer = ask(tmp_path, "/api/asyncapi.json")
 
