@@ -13,8 +13,6 @@ SPREAD := -n 4 --dist loadfile --no-loadscope-reorder
 QUICKEST := -q -m "not deep" --store=none
 LONGEST := tests/unit/adapters/maps tests/unit/adapters/tls tests/unit/support/test_suites.py
 APART := tests/house
-# No unit test makes examples: without the plugin its library stays unloaded, and uncompiled on a fresh checkout.
-PLAIN := -p no:hypothesispytest
 # Tests are compiled twice as slowly as they run, and start servers by the dozen: keep what was compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -70,8 +68,8 @@ check: $(STAMP)
 	$(BIN)/ruff check .
 	@answers=$$(mktemp -d); trap 'rm -rf "$$answers"' EXIT; failed=0; \
 	$(BIN)/mypy >"$$answers/types" 2>&1 & types=$$!; \
-	$(BIN)/python -m pytest $(PLAIN) $(QUICKEST) $(APART) >"$$answers/apart" 2>&1 & apart=$$!; \
-	$(BIN)/python -m pytest $(PLAIN) $(QUICKEST) tests/unit $(LONGEST:%=--ignore=%) || failed=1; \
+	$(BIN)/python -m pytest $(QUICKEST) $(APART) >"$$answers/apart" 2>&1 & apart=$$!; \
+	$(BIN)/python -m pytest $(QUICKEST) tests/unit $(LONGEST:%=--ignore=%) || failed=1; \
 	for each in $$types $$apart; do wait $$each || failed=1; done; cat "$$answers"/*; exit $$failed
 
 bench: $(STAMP)
