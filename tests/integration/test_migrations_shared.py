@@ -3,6 +3,7 @@
 import re
 import subprocess
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -25,6 +26,10 @@ OF_ANOTHER = (
 )
 TRIP = "INSERT INTO trip (no, id, created_ms, company_id, service_type, device_type, parking, state) VALUES"
 BUILDING = "SELECT count(*) FROM pg_stat_progress_create_index WHERE phase = 'waiting for writers before build'"
+WAITING = (
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'"
+    " AND now() - query_start > '200 ms'"
+)
 PART = re.compile(r"_(w\d{8}|other)(_|$)")
 
 
@@ -78,20 +83,9 @@ def tables_of(url: str) -> set[str]:
     return {name for (name,) in rows(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'")}
 
 
-def started(url: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        servers.command("migrate", "--store", url),
-        env=servers.environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def until(there: Callable[[], bool], *processes: subprocess.Popen[str]) -> None:
+def until(there: Callable[[], bool], process: subprocess.Popen[str]) -> None:
     while not there():
-        for each in processes:
-            assert each.poll() is None, each.communicate()
+        assert process.poll() is None, process.communicate()
 
 
 def test_migrated_database_has_the_tables_of_the_metadata(url):
@@ -199,19 +193,19 @@ def test_index_that_an_interrupted_build_left_behind_is_built_anew(tmp_path: Pat
     assert "ix_trip_made_up" in indexes(url)
 
 
-def test_processes_wait_for_the_first_however_long_that_takes_and_all_end_well(url):
-    waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
-    with closing(psycopg.connect(url)) as first:
-        first.execute("SELECT pg_advisory_xact_lock(hashtext('tripline schema'))")
-        both = [started(url), started(url)]
-        until(lambda: rows(url, waiting) == [(2,)], *both)
+def test_migrations_wait_for_the_first_however_long_that_takes_and_all_end_well(url, monkeypatch):
+    impatient = store._OPTIONS["options"].replace("lock_timeout=10s", "lock_timeout=50ms")
+    monkeypatch.setitem(store._OPTIONS, "options", impatient)
+    with ThreadPoolExecutor(2) as threads, opened(url) as first:
+        first.execute("SELECT pg_advisory_lock(hashtext('tripline schema'))")
+        both = [threads.submit(migrate.upgrade_shared, url, now_ms=NOW_MS) for _ in range(2)]
+        while rows(url, WAITING) != [(2,)]:
+            assert [each.exception() for each in both if each.done()] == []
         before = tables_of(url)
-        first.rollback()
-    ended = [process.communicate(timeout=60) for process in both]
 
+    assert "lock_timeout=50ms" in impatient
     assert before == set()
-    assert [process.returncode for process in both] == [0, 0]
-    assert ended == [(f"schema {migrate.newest()}\n", "")] * 2
+    assert [each.result() for each in both] == [migrate.newest()] * 2
     with database("migrations_alone", template=databases.TEMPLATE) as other:
         assert {name for name in tables_of(url) if not PART.search(name)} == {
             name for name in tables_of(other) if not PART.search(name)
