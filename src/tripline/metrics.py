@@ -49,9 +49,7 @@ PUSH_OLDEST_SECONDS: Final = Gauge(
 )
 MAILS: Final = Counter("tripline_mails_total", "Attempts to send a mail, by outcome", ["outcome"])
 BUS_MESSAGES: Final = Counter(
-    "tripline_bus_messages_total",
-    "Customers' messages by outcome: stored by kind, duplicate, rejected",
-    ["outcome"],
+    "tripline_bus_messages_total", "Customers' messages by outcome: stored by kind, duplicate, rejected", ["outcome"]
 )
 BUS_READ: Final = Counter("tripline_bus_read_total", "Messages read from the bus, by topic", ["topic"])
 BUS_LAG: Final = Gauge(

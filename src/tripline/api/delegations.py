@@ -66,10 +66,7 @@ async def take_back(request: Call) -> ASGIApp:
 
 
 _vehicles_at: Final = partial(
-    operation,
-    "GET",
-    access=Action.VEHICLE_READ,
-    answer=pages.named(rest_vehicles.VehicleRecord),
+    operation, "GET", access=Action.VEHICLE_READ, answer=pages.named(rest_vehicles.VehicleRecord)
 )
 
 

@@ -135,12 +135,7 @@ async def decide_dispute(request: Call) -> ASGIApp:
             return dispute(desk.decide(tx, actor=actor, dispute_id=dispute_id, accept=accept, answer=answer or None))
         return dispute(
             desk.correct(
-                tx,
-                actor=actor,
-                dispute_id=dispute_id,
-                driver_id=driver_id,
-                answer=answer or None,
-                language=language,
+                tx, actor=actor, dispute_id=dispute_id, driver_id=driver_id, answer=answer or None, language=language
             )
         )
 

@@ -66,10 +66,7 @@ HEADINGS: Final[Headings] = {
         "Driving scores with explanations, tracks and trends, GPS events, scoring policies, scoring anew, disputes.",
         (scores, explanations, tracks, trends, policies, rescorings, disputes, trip_drivers),
     ),
-    "Delegation": (
-        "Vehicles delegated to companies, rights of people on vehicles.",
-        (candidates, delegations, rights),
-    ),
+    "Delegation": ("Vehicles delegated to companies, rights of people on vehicles.", (candidates, delegations, rights)),
     "History": ("Changes, with their authors and times.", (history,)),
     "Pushes": ("Messages to a company's own server: waiting and parked ones, and their secret.", (pushes,)),
     "Bulk registration": ("Many vehicles or sensors from one CSV file.", (imports,)),

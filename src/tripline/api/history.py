@@ -14,11 +14,7 @@ from tripline.store.transactions import ReadTx
 from tripline.wire.rest import history as rest_history
 from tripline.wire.rest.base import Page
 
-_history: Final = partial(
-    operation,
-    "GET",
-    answer=pages.timed(rest_history.HistoryRecord),
-)
+_history: Final = partial(operation, "GET", answer=pages.timed(rest_history.HistoryRecord))
 
 
 @_history("/api/tre/v1/vehicle/{vehicleId}/history", access=Action.VEHICLE_HISTORY_READ)

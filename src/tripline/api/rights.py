@@ -70,12 +70,7 @@ async def give_driver(request: Call) -> ASGIApp:
     return await _give(request, UserRole.DRIVER)
 
 
-_right_at: Final = partial(
-    operation,
-    "GET",
-    access=Action.RIGHT_READ,
-    answer=rest_delegations.RightRecord,
-)
+_right_at: Final = partial(operation, "GET", access=Action.RIGHT_READ, answer=rest_delegations.RightRecord)
 
 
 @_right_at("/api/tre/v1/director/{directorId}/relation/vehicle/{vehicleId}")
@@ -110,10 +105,7 @@ async def take_back_driver(request: Call) -> ASGIApp:
 
 
 _rights_at: Final = partial(
-    operation,
-    "GET",
-    access=Action.RIGHT_READ,
-    answer=pages.named(rest_delegations.RightRecord),
+    operation, "GET", access=Action.RIGHT_READ, answer=pages.named(rest_delegations.RightRecord)
 )
 
 

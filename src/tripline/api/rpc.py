@@ -58,12 +58,7 @@ async def call(request: Call) -> ASGIApp:
     )
 
 
-@operation(
-    "GET",
-    "/api/tre/v1/sensor/{sensorId}/rpcs",
-    access=Action.RPC_READ,
-    answer=pages.timed(rest_rpc.CallRecord),
-)
+@operation("GET", "/api/tre/v1/sensor/{sensorId}/rpcs", access=Action.RPC_READ, answer=pages.timed(rest_rpc.CallRecord))
 async def list_calls(request: Call) -> ASGIApp:
     """Calls to the sensor's device and their answers, newest first by default.
 

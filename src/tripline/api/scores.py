@@ -73,11 +73,7 @@ _OWNERS: Final[dict[Owner, tuple[str, _Find[None]]]] = {
 
 
 _scored: Final = partial(
-    operation,
-    "GET",
-    access=Action.DRIVING_READ,
-    answer=pages.timed(DrivingScore),
-    query=(pages.BY,),
+    operation, "GET", access=Action.DRIVING_READ, answer=pages.timed(DrivingScore), query=(pages.BY,)
 )
 
 
@@ -94,11 +90,7 @@ async def driver_scores(request: Call) -> ASGIApp:
 
 
 _reported: Final = partial(
-    operation,
-    "GET",
-    access=Action.DRIVING_READ,
-    answer=pages.timed(GpsEvent),
-    query=(pages.BY,),
+    operation, "GET", access=Action.DRIVING_READ, answer=pages.timed(GpsEvent), query=(pages.BY,)
 )
 
 

@@ -30,12 +30,7 @@ async def log_out(request: Call) -> ASGIApp:
     return answers.ok({})
 
 
-@operation(
-    "GET",
-    "/api/tre/v1/sessions",
-    access=Gate.ACCOUNT,
-    answer=pages.timed(rest_sessions.SessionRecord),
-)
+@operation("GET", "/api/tre/v1/sessions", access=Gate.ACCOUNT, answer=pages.timed(rest_sessions.SessionRecord))
 async def list_own(request: Call) -> ASGIApp:
     """The caller's own sessions, by when they were opened."""
 

@@ -35,11 +35,7 @@ _JSON: Final = msgspec.json.Encoder()
 
 
 @operation(
-    "GET",
-    "/api/tre/v1_3/trip/{tripId}/track",
-    access=Action.DRIVING_READ,
-    answer=TripTrack,
-    refuses=(reads.TooLong,),
+    "GET", "/api/tre/v1_3/trip/{tripId}/track", access=Action.DRIVING_READ, answer=TripTrack, refuses=(reads.TooLong,)
 )
 async def read(request: Call) -> Response[bytes]:
     """Where the trip went and how fast, with the limits and events along it; compressed on request."""

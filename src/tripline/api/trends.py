@@ -48,13 +48,7 @@ _RANKING: Final = (
 )
 
 
-_trend_of: Final = partial(
-    operation,
-    "GET",
-    access=Action.DRIVING_READ,
-    answer=Trend,
-    query=_TREND,
-)
+_trend_of: Final = partial(operation, "GET", access=Action.DRIVING_READ, answer=Trend, query=_TREND)
 
 
 @_trend_of("/api/tre/v1_3/vehicle/{vehicleId}/analytics/trend")
@@ -94,12 +88,7 @@ async def company_ranking(request: Call) -> ASGIApp:
         after, at_ms = parameters.query_id(query, "idOffset"), pages.time_asked(query, "time")
         now_ms = context.clock()
         day = trends.first_day(trends.day_of(now_ms if at_ms is None else at_ms, context.time_zone), period)
-        by, found = service.ranking(
-            *(tx, kind, company_id, period),
-            day=day,
-            after=after,
-            limit=limit + 1,
-        )
+        by, found = service.ranking(*(tx, kind, company_id, period), day=day, after=after, limit=limit + 1)
         shown, link = found[:limit], None
         if len(found) > limit:
             begins_ms = trends.midnight_ms(day, context.time_zone)

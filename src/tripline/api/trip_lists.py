@@ -71,13 +71,7 @@ _ORDER: Final = Value("ascOrder", bool, "true: oldest first; else newest first",
 _QUERY: Final = (pages.LIMIT, pages.ID_OFFSET, *_PERIOD, _ORDER, *_FILTERS)
 
 
-_listing: Final = partial(
-    operation,
-    "GET",
-    access=Action.DRIVING_READ,
-    answer=ListedTrips,
-    query=_QUERY,
-)
+_listing: Final = partial(operation, "GET", access=Action.DRIVING_READ, answer=ListedTrips, query=_QUERY)
 
 
 @_listing("/api/tre/v1_3/company/{companyId}/trips")
@@ -99,12 +93,7 @@ async def list_of_driver(request: Call) -> ASGIApp:
 
 
 _summing: Final = partial(
-    operation,
-    "GET",
-    access=Action.DRIVING_READ,
-    answer=TripSumsRecord,
-    query=(*_PERIOD, *_FILTERS),
-    refuses=(TooLong,),
+    operation, "GET", access=Action.DRIVING_READ, answer=TripSumsRecord, query=(*_PERIOD, *_FILTERS), refuses=(TooLong,)
 )
 
 

@@ -23,12 +23,7 @@ from tripline.store.trips import trips
 from tripline.wire.rest import trips as rest_trips
 from tripline.wire.rest.base import Page
 
-_listing: Final = partial(
-    operation,
-    "GET",
-    access=Action.DRIVING_READ,
-    answer=pages.timed(rest_trips.TripRecord),
-)
+_listing: Final = partial(operation, "GET", access=Action.DRIVING_READ, answer=pages.timed(rest_trips.TripRecord))
 
 
 @_listing("/api/tre/v1/director/{directorId}/trips")

@@ -176,11 +176,7 @@ def _user_id(request: Call, role: Authority) -> UserId:
 
 
 _list_at: Final = partial(
-    operation,
-    "GET",
-    access=Action.PERSON_LIST,
-    answer=pages.named(rest_people.UserRecord),
-    query=(pages.OF_COMPANY,),
+    operation, "GET", access=Action.PERSON_LIST, answer=pages.named(rest_people.UserRecord), query=(pages.OF_COMPANY,)
 )
 
 

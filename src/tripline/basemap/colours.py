@@ -122,12 +122,5 @@ _DARK: Final = Colours(
 )
 COLOURS: Final[dict[Theme, Colours]] = {"light": _LIGHT, "dark": _DARK}
 
-LIMITS: Final = (
-    (0, "#2f7ed8"),
-    (31, "#16a085"),
-    (51, "#7aa51e"),
-    (71, "#e0a100"),
-    (91, "#e2701b"),
-    (111, "#c0392b"),
-)
+LIMITS: Final = ((0, "#2f7ed8"), (31, "#16a085"), (51, "#7aa51e"), (71, "#e0a100"), (91, "#e2701b"), (111, "#c0392b"))
 """Least limit, km/h, and its colour, in both themes."""

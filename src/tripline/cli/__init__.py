@@ -50,10 +50,7 @@ _COMMANDS: Final = {
         "tripline.cli.imports:import_csv",
         "tripline import vehicles fleet.csv --email admin@example.com --dry-run",
     ),
-    "ingest": (
-        "tripline.cli.ingest:ingest",
-        "zcat messages.jsonl.gz | tripline ingest - --data /srv/tripline",
-    ),
+    "ingest": ("tripline.cli.ingest:ingest", "zcat messages.jsonl.gz | tripline ingest - --data /srv/tripline"),
     "rescore": ("tripline.cli.rescore:rescore", "tripline rescore --from 2026-10-01 --dry-run"),
 }
 """Commands by name: where they are, and the example in their help."""

@@ -75,8 +75,7 @@ def resend(
     message: _Ids = None,
     since: _Since = None,
     unconfirmed: Annotated[
-        bool,
-        Parameter(negative=(), help="messages that a server took and never confirmed, instead of those given up"),
+        bool, Parameter(negative=(), help="messages that a server took and never confirmed, instead of those given up")
     ] = False,
     place: base.Place | None = None,
 ) -> int:

@@ -204,11 +204,7 @@ RULES: dict[Action, dict[Authority, frozenset[Reach]]] = {
     Action.PERSON_CREATE: {Authority.COMPANY_ADMIN: _OWN},
     Action.PERSON_DELETE: {Authority.COMPANY_ADMIN: _OWN},
     Action.PERSON_LIST: {Authority.COMPANY_ADMIN: _ADMIN, Authority.DIRECTOR: _OWN},
-    Action.PERSON_MODIFY: {
-        Authority.COMPANY_ADMIN: _OWN,
-        Authority.DIRECTOR: _SELF,
-        Authority.DRIVER: _SELF,
-    },
+    Action.PERSON_MODIFY: {Authority.COMPANY_ADMIN: _OWN, Authority.DIRECTOR: _SELF, Authority.DRIVER: _SELF},
     Action.POLICY_CHOOSE: {Authority.SYS_ADMIN: _ALL, Authority.COMPANY_ADMIN: _ADMIN},
     # Messages contain data from partners' sensors, and the secret proves the sender: only the company itself.
     Action.PUSH_MANAGE: {Authority.COMPANY_ADMIN: _OWN},
@@ -220,11 +216,7 @@ RULES: dict[Action, dict[Authority, frozenset[Reach]]] = {
         Authority.DIRECTOR: frozenset({Reach.OWN_COMPANY, Reach.DELEGATED_COMPANIES}),
     },
     Action.RIGHT_RECEIVE_DRIVER: {Authority.COMPANY_ADMIN: _OWN, Authority.DIRECTOR: _OWN},
-    Action.RIGHT_READ: {
-        Authority.COMPANY_ADMIN: _ADMIN,
-        Authority.DIRECTOR: _OWN | _SELF,
-        Authority.DRIVER: _SELF,
-    },
+    Action.RIGHT_READ: {Authority.COMPANY_ADMIN: _ADMIN, Authority.DIRECTOR: _OWN | _SELF, Authority.DRIVER: _SELF},
     # spec/rpc 5.4: directors and delegated directors control vehicles; drivers do not.
     Action.RPC_CALL: {Authority.COMPANY_ADMIN: _ADMIN_VEHICLE, Authority.DIRECTOR: _DIRECTING},
     Action.RPC_READ: {Authority.COMPANY_ADMIN: _ADMIN_VEHICLE, Authority.DIRECTOR: _DIRECTING},
@@ -267,11 +259,7 @@ RULES: dict[Action, dict[Authority, frozenset[Reach]]] = {
     # Excludes delegated companies: it names the other companies and earlier events.
     Action.VEHICLE_HISTORY_READ: {Authority.COMPANY_ADMIN: _ADMIN, Authority.DIRECTOR: _MANAGED},
     Action.VEHICLE_RECEIVE_DIRECTOR: {Authority.COMPANY_ADMIN: _OWN},
-    Action.VEHICLE_RECEIVE_DRIVER: {
-        Authority.COMPANY_ADMIN: _OWN,
-        Authority.DIRECTOR: _OWN,
-        Authority.DRIVER: _SELF,
-    },
+    Action.VEHICLE_RECEIVE_DRIVER: {Authority.COMPANY_ADMIN: _OWN, Authority.DIRECTOR: _OWN, Authority.DRIVER: _SELF},
     Action.VEHICLE_MODIFY: {Authority.COMPANY_ADMIN: _HOLDER, Authority.DIRECTOR: _MANAGED},
     Action.VEHICLE_READ: {
         Authority.COMPANY_ADMIN: _ADMIN_VEHICLE,

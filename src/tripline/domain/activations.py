@@ -36,11 +36,7 @@ _OF_PLATFORM: Final = {
     rpc.PLATFORM_CODES[CallEvent.UNDELIVERABLE]: Step.UNDELIVERED,
     rpc.PLATFORM_CODES[CallEvent.CANCEL]: Step.CANCELLED,
 }
-_AWAITED: Final = {
-    State.REQUESTED: Step.REQUESTED,
-    State.TIMEOUT: Step.SILENT,
-    State.ACKED: Step.ACKNOWLEDGED,
-}
+_AWAITED: Final = {State.REQUESTED: Step.REQUESTED, State.TIMEOUT: Step.SILENT, State.ACKED: Step.ACKNOWLEDGED}
 
 
 def step(state: State, *, acknowledged: int | None, result: int | None, counts: bool) -> Step:

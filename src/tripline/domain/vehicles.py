@@ -53,10 +53,7 @@ NEXT: Final = {
     (Status.DEACTIVATED, VehicleEvent.DEACTIVATE): Status.DEACTIVATED,
 }
 """All transitions. Nothing else moves a vehicle (G9), and setting its present state changes nothing."""
-UNDOES: Final = {
-    VehicleEvent.ACTIVATE: VehicleEvent.DEACTIVATE,
-    VehicleEvent.DEACTIVATE: VehicleEvent.ACTIVATE,
-}
+UNDOES: Final = {VehicleEvent.ACTIVATE: VehicleEvent.DEACTIVATE, VehicleEvent.DEACTIVATE: VehicleEvent.ACTIVATE}
 """By event: its reverse."""
 
 

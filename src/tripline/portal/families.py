@@ -14,16 +14,7 @@ from tripline.portal.imports import drafts, rows, uploads
 from tripline.portal.lists import bulk_vehicles, exports, nouns, search
 from tripline.portal.live import live_map, stream
 from tripline.portal.pushes import pushes, receivers
-from tripline.portal.records import (
-    assignments,
-    companies,
-    lines,
-    mounting,
-    people,
-    sensors,
-    trip_drivers,
-    vehicles,
-)
+from tripline.portal.records import assignments, companies, lines, mounting, people, sensors, trip_drivers, vehicles
 from tripline.portal.scores import overview, policies, subjects
 from tripline.portal.sharing import links, shared
 from tripline.portal.trips import contests, trip_files, trip_page, vehicle_day

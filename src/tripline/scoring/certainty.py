@@ -30,9 +30,7 @@ MEASURED: Final[dict[tuple[HarshSource, float], dict[int, ByCategory]]] = {
         3_000: (0.82, 0.44, 0.89),
         4_000: (0.79, 0.64, 0.63),
     },
-    (HarshSource.POSITIONS, 0.0): {
-        1_000: (0.99, 0.99, 0.99),
-    },
+    (HarshSource.POSITIONS, 0.0): {1_000: (0.99, 0.99, 0.99)},
 }
 """Source and step (km/h) -> period (ms) -> shares, rounded down to hundredths, 0.99 at most."""
 _BEYOND_MS: Final = 500

@@ -508,10 +508,7 @@ def _style_burden(work: Work, events: Events, rules: Rules) -> Floats:
     """The burden of each trip's driving style."""
     trips = len(work.repairs)
     burden: Floats = np.bincount(events.trip, weights=events.far_over, minlength=trips).astype(np.float64)
-    for runs, weight in (
-        (work.brakings, rules.style.braking_weight),
-        (work.corners, rules.style.cornering_weight),
-    ):
+    for runs, weight in ((work.brakings, rules.style.braking_weight), (work.corners, rules.style.cornering_weight)):
         burden += weight * np.bincount(work.at(runs.first), minlength=trips)
     return burden
 

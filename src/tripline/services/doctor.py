@@ -422,13 +422,7 @@ def unusable_shared(why: str) -> Finding:
 
 def about_shared(seen: Shared) -> list[Finding]:
     """The findings about server, clock, partitions and processes."""
-    return [
-        _database(seen),
-        _connections(seen),
-        _clock(seen),
-        _partitions(seen),
-        _nodes(seen),
-    ]
+    return [_database(seen), _connections(seen), _clock(seen), _partitions(seen), _nodes(seen)]
 
 
 def _database(seen: Shared) -> Finding:

@@ -206,15 +206,7 @@ def _require(shown: bool) -> None:
         raise LinkGone
 
 
-def _note(
-    tx: WriteTx,
-    actor: Actor,
-    event: Event,
-    link: ShareLink,
-    *,
-    ids: TimeIds,
-    now_ms: int,
-) -> None:
+def _note(tx: WriteTx, actor: Actor, event: Event, link: ShareLink, *, ids: TimeIds, now_ms: int) -> None:
     owner = vehicles.find(tx, _ANY, link.vehicle_id)
     history.note(
         tx,

@@ -28,12 +28,7 @@ from tripline.simulator.office import Before, Mounted, Office, OfficeError, Orde
 from tripline.simulator.roads import Leg
 from tripline.simulator.summary import Driven
 
-TROUBLES: Final = (
-    OfficeError,
-    client.RefusedError,
-    client.UnreachableError,
-    recordings.TrackError,
-)
+TROUBLES: Final = (OfficeError, client.RefusedError, client.UnreachableError, recordings.TrackError)
 """Errors that end a simulation early; the text of each is shown as one line."""
 SHAKING_HANDS: Final = 40
 """Concurrent connection attempts: few enough that none exceeds the platform's time for TLS."""

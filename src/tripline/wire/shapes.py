@@ -91,9 +91,7 @@ class Signed(
 
 
 class SignedResult(
-    Signed,
-    rename={"request_id": "X-Request-Id", "sensor_id": "X-Sensor-Id", "method": "X-Rpc-Method"},
-    kw_only=True,
+    Signed, rename={"request_id": "X-Request-Id", "sensor_id": "X-Sensor-Id", "method": "X-Rpc-Method"}, kw_only=True
 ):
     """Headers of a result that goes to `rpcNotify*`: its body stays as the device sent it."""
 

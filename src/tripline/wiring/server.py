@@ -127,10 +127,7 @@ def wired(
         ingress = ingest.ingress(config, of_devices, others, presence, positions)
         roster = ingress.listener.roster
         check = SessionCheck(store=of_devices["store"], node=node, live=roster, presence=presence, signals=signals)
-        workers += [
-            check.run,
-            Deliverer(here=roster, node=node, store=of_devices["store"], signals=signals).run,
-        ]
+        workers += [check.run, Deliverer(here=roster, node=node, store=of_devices["store"], signals=signals).run]
     if presence is not None:
         workers.append(partial(presence.run, ingress.listener.roster.heard if ingress else tuple))
     contexts = None

@@ -180,11 +180,7 @@ def _things(file: Path, scratch: Path) -> Iterator[Any]:
     things = osm_file.everything(file, scratch).with_areas(osmium.filter.KeyFilter(*features.AREA_KEYS))
     # Drop invisible objects before they reach Python.
     things.with_filter(osmium.filter.EntityFilter(osm.NODE | osm.WAY | osm.AREA))
-    for kind, keys in (
-        (osm.NODE, features.POINT_KEYS),
-        (osm.WAY, features.LINE_KEYS),
-        (osm.AREA, features.AREA_KEYS),
-    ):
+    for kind, keys in ((osm.NODE, features.POINT_KEYS), (osm.WAY, features.LINE_KEYS), (osm.AREA, features.AREA_KEYS)):
         has_key = osmium.filter.KeyFilter(*keys)
         has_key.enable_for(kind)
         things.with_filter(has_key)

@@ -86,12 +86,7 @@ def _notices(schemas: Schemas) -> dict[str, Schema]:
     }
 
 
-_REQUIRED: Final = {
-    Name.TRIP: ["msgTy"],
-    Name.MICROTRIP: ["msgTy"],
-    Name.EVENT: ["msgTy"],
-    Name.RPC: ["requestId"],
-}
+_REQUIRED: Final = {Name.TRIP: ["msgTy"], Name.MICROTRIP: ["msgTy"], Name.EVENT: ["msgTy"], Name.RPC: ["requestId"]}
 """Fields of some messages, in addition to the common ones."""
 _PUSHED: Final = {
     Name.TRIP: "A device's trip message; `pld` is its payload.",

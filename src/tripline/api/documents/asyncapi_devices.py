@@ -169,13 +169,7 @@ _WITH_ID: Final = {
     }
 }
 _ANSWERS: Final[tuple[tuple[str, str, str, str, dict[str, Any]], ...]] = (
-    (
-        "rpcResponse",
-        "acknowledgement",
-        "Acknowledgements",
-        "The device says that the call has come",
-        {"result": 2000},
-    ),
+    ("rpcResponse", "acknowledgement", "Acknowledgements", "The device says that the call has come", {"result": 2000}),
     (
         "rpcResult",
         "result",

@@ -352,10 +352,7 @@ def _refused(status: int, those: list[type[Refusal]], body: Schema) -> Schema:
 
 
 def _plain(status: int, code: int, message: str, body: Schema) -> Schema:
-    return {
-        "description": f"{TITLES[status]} errorCode {code}.",
-        "content": _example(status, message, body, code),
-    }
+    return {"description": f"{TITLES[status]} errorCode {code}.", "content": _example(status, message, body, code)}
 
 
 def _example(status: int, message: str, body: Schema, code: int = errors.GENERAL) -> Schema:

@@ -26,11 +26,7 @@ from tripline.services.accounts.limits import TooManyForms
 FORGOTTEN: Final = "/password"
 SENT: Final = "/password/sent"
 _AGAIN: Final = "again_password"
-_LABELS: Final = {
-    "email": "portal.password.email",
-    "password": "portal.password.new",
-    _AGAIN: "portal.password.again",
-}
+_LABELS: Final = {"email": "portal.password.email", "password": "portal.password.new", _AGAIN: "portal.password.again"}
 _TOKEN: Final = Value("token", str, "from the link of a mail", "0b2oZr7Qw5m3kq1y", required=True)
 _FIELDS_MAX: Final = 16
 _FORM_MAX: Final = 16_384

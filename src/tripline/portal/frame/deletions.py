@@ -37,11 +37,7 @@ _TEXTS: Final = {
     "vehicle": ("portal.vehicles.delete_text", "portal.vehicles.delete_submit"),
 }
 """By noun: the text about the deletion, and its button."""
-PERSON: Final = {
-    Authority.COMPANY_ADMIN: "administrator",
-    Authority.DIRECTOR: "director",
-    Authority.DRIVER: "driver",
-}
+PERSON: Final = {Authority.COMPANY_ADMIN: "administrator", Authority.DIRECTOR: "director", Authority.DRIVER: "driver"}
 """The nouns of people."""
 _MOST: Final = {"trips": TRIPS_MAX, "calls": CALLS_MAX, "calls_go_on": CALLS_MAX}
 """Upper bounds of the counts."""

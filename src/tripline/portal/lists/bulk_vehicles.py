@@ -147,12 +147,7 @@ def _undo(event: VehicleEvent, moved: Sequence[VehicleId], at_ms: int) -> Undo:
 
 
 def _previewed(
-    request: Call,
-    visitor: Visitor,
-    form: Form,
-    event: VehicleEvent,
-    preview: Preview,
-    clash: Clash | None = None,
+    request: Call, visitor: Visitor, form: Form, event: VehicleEvent, preview: Preview, clash: Clash | None = None
 ) -> Response[bytes]:
     """The preview of the event; `clash` holds the differences from the confirmed preview."""
     return views.show(

@@ -81,11 +81,7 @@ _COLUMNS: Final = (
 )
 _LASTS: Final = Filter(key="lasts", field="automatic", values={"chosen": False, "automatic": True})
 _TABLE: Final = partial(
-    Table,
-    access=Action.VEHICLE_DELEGATIONS_READ,
-    which=Filters,
-    icon="waypoints",
-    template="lists/delegations.html",
+    Table, access=Action.VEHICLE_DELEGATIONS_READ, which=Filters, icon="waypoints", template="lists/delegations.html"
 )
 GIVEN: Final = _TABLE(
     noun="given",

@@ -110,12 +110,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
         return texts.get(f"portal.lists.{self.noun}.{column.key}") or texts[f"portal.lists.column.{column.key}"]
 
     def settled(
-        self,
-        chosen: Mapping[str, str],
-        query: Mapping[str, str],
-        *,
-        zone: ZoneInfo,
-        now_ms: int,
+        self, chosen: Mapping[str, str], query: Mapping[str, str], *, zone: ZoneInfo, now_ms: int
     ) -> Mapping[str, str]:
         """The values of the query, with ones that depend on the time."""
         return chosen

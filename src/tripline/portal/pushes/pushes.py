@@ -36,12 +36,7 @@ from tripline.store.push.queue import Addresses
 from tripline.store.push.secrets import Secret
 from tripline.store.transactions import ReadTx, WriteTx
 
-OTHERS: Final = (
-    Selector.RPC.value,
-    Selector.CONNECTION.value,
-    Selector.NETWORK_STATUS.value,
-    Selector.DISPUTE.value,
-)
+OTHERS: Final = (Selector.RPC.value, Selector.CONNECTION.value, Selector.NETWORK_STATUS.value, Selector.DISPUTE.value)
 KNOWN: Final = (*TRIP_NUMBERS, *EVENT_NUMBERS, *OTHERS)
 
 

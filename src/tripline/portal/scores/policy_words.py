@@ -52,10 +52,7 @@ def _weighs(visitor: Visitor, rules: Rules) -> tuple[str, ...]:
     def say(name: str, weight: float, **values: str) -> str:
         return visitor.say(_TEXTS + name, left=_left(weight), **values)
 
-    found = [
-        say("harsh", scoring.harsh_weight),
-        say("over", SECONDS * scoring.overspeed_weight, seconds=str(SECONDS)),
-    ]
+    found = [say("harsh", scoring.harsh_weight), say("over", SECONDS * scoring.overspeed_weight, seconds=str(SECONDS))]
     weight = scoring.overspeed_weight
     for times, further in zip(FAR_OVER, (style.over_20_weight, style.over_35_weight), strict=True):
         weight += further

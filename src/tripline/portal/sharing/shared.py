@@ -159,9 +159,7 @@ async def read_position(request: Call) -> Response[bytes]:
 async def read_trail(request: Call) -> Response[bytes]:
     """The way of the shared vehicle since the link was made; empty if the link does not show it."""
     now_ms = context_of(request).clock()
-    found = await context_of(request).store.read(
-        lambda tx: service.way(tx, _shared(tx, request), now_ms=now_ms),
-    )
+    found = await context_of(request).store.read(lambda tx: service.way(tx, _shared(tx, request), now_ms=now_ms))
     return _json(SharedTrail(points=[SharedPoint(lat=each.lat, lon=each.lon) for each in found]))
 
 

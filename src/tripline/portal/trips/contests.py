@@ -78,12 +78,7 @@ async def contest(request: Call) -> Response[bytes]:
     return views.moved(request, f"{PATH}/{trip_id}", notice="portal.trip.contest.sent")
 
 
-@page(
-    "POST",
-    f"{PATH}/{{tripId}}/disputes/{{disputeId}}/withdraw",
-    access=Action.DISPUTE_OPEN,
-    refuses=(NotOpen,),
-)
+@page("POST", f"{PATH}/{{tripId}}/disputes/{{disputeId}}/withdraw", access=Action.DISPUTE_OPEN, refuses=(NotOpen,))
 async def withdraw(request: Call) -> Response[bytes]:
     """Withdraw a dispute that is not decided yet; only for the person who opened it."""
     await forms.read(request)
@@ -104,12 +99,7 @@ async def decision_form(request: Call) -> Response[bytes]:
     return await _decision(request)
 
 
-@page(
-    "POST",
-    f"{PATH}/{{tripId}}/disputes/{{disputeId}}",
-    access=Action.DISPUTE_DECIDE,
-    refuses=(OwnDispute, NotOpen),
-)
+@page("POST", f"{PATH}/{{tripId}}/disputes/{{disputeId}}", access=Action.DISPUTE_DECIDE, refuses=(OwnDispute, NotOpen))
 async def decide(request: Call) -> Response[bytes]:
     """Accept a dispute, so that the contested event or trip no longer counts, or reject it with an answer."""
     form = await forms.read(request)

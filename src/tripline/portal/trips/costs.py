@@ -148,12 +148,7 @@ def rows(found: "Explanation", disputes: Sequence[Dispute], *, rules: Rules, say
 def _changed(found: "Manoeuvre", say: Say) -> str:
     if not found.rate:
         return say("portal.trip.by_device")
-    return say(
-        "portal.trip.changed",
-        begin=round(found.begin_kmh),
-        end=round(found.end_kmh),
-        value=_rates(found)[0],
-    )
+    return say("portal.trip.changed", begin=round(found.begin_kmh), end=round(found.end_kmh), value=_rates(found)[0])
 
 
 def _rates(found: "Manoeuvre") -> tuple[str, str]:
@@ -241,10 +236,7 @@ def why(found: "Explanation", *, rules: Rules, say: Say) -> str:
     parts = []
     stretches = [each for each in found.stretches if each.annulled is None]
     if stretches:
-        named = {
-            "time": lasting(sum(each.seconds for each in stretches), say),
-            "tolerance": tolerance(rules, say),
-        }
+        named = {"time": lasting(sum(each.seconds for each in stretches), say), "tolerance": tolerance(rules, say)}
         names = {each.road.name for each in stretches if each.road is not None and each.road.name}
         if all(each.limit_source in ASSUMED for each in stretches):
             parts.append(say("portal.trip.over_assumed", **named))

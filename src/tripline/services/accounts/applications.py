@@ -61,13 +61,7 @@ def listed(tx: ReadTx, *, actor: Actor, state: State | None, span: Span) -> Sequ
 
 
 def approve(
-    tx: WriteTx,
-    *,
-    actor: Actor,
-    application_id: str,
-    password_hash: str,
-    ids: TimeIds,
-    now_ms: int,
+    tx: WriteTx, *, actor: Actor, application_id: str, password_hash: str, ids: TimeIds, now_ms: int
 ) -> Application:
     """Approve the application: create its account and queue a mail with a link to set the password.
 

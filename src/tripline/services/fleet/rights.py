@@ -23,10 +23,7 @@ from tripline.store.fleet import people, vehicles
 from tripline.store.fleet import rights as rows
 from tripline.store.transactions import ReadTx, WriteTx
 
-_GIVE: Final = {
-    UserRole.DELEGATED_DIRECTOR: Action.RIGHT_GIVE_DIRECTOR,
-    UserRole.DRIVER: Action.RIGHT_GIVE_DRIVER,
-}
+_GIVE: Final = {UserRole.DELEGATED_DIRECTOR: Action.RIGHT_GIVE_DIRECTOR, UserRole.DRIVER: Action.RIGHT_GIVE_DRIVER}
 _RECEIVE: Final = {
     UserRole.DELEGATED_DIRECTOR: Action.RIGHT_RECEIVE_DIRECTOR,
     UserRole.DRIVER: Action.RIGHT_RECEIVE_DRIVER,
@@ -70,13 +67,7 @@ def give(
     company = candidates.counterpart(tx, person.company_id)
     right_id = RecordId(ids.next(now_ms=now_ms))
     rows.insert_new(
-        tx,
-        right_id=right_id,
-        vehicle_id=vehicle.id,
-        user_id=person.id,
-        company_id=company.id,
-        role=role,
-        now_ms=now_ms,
+        tx, right_id=right_id, vehicle_id=vehicle.id, user_id=person.id, company_id=company.id, role=role, now_ms=now_ms
     )
     given = (Change("userRole", after=role.value),)
     history.note(tx, actor, Event.RIGHT_GIVEN, vehicle, user_id=person.id, changes=given, ids=ids, now_ms=now_ms)

@@ -29,10 +29,7 @@ from tripline.store.listing import vehicles as listing
 from tripline.store.listing.vehicles import Filters
 from tripline.store.transactions import ReadTx, WriteTx
 
-MOVED: Final = {
-    vehicles.VehicleEvent.ACTIVATE: Event.ACTIVATED,
-    vehicles.VehicleEvent.DEACTIVATE: Event.DEACTIVATED,
-}
+MOVED: Final = {vehicles.VehicleEvent.ACTIVATE: Event.ACTIVATED, vehicles.VehicleEvent.DEACTIVATE: Event.DEACTIVATED}
 """The history event of each state change."""
 
 
@@ -138,13 +135,7 @@ def modify(
 
 
 def move(
-    tx: WriteTx,
-    *,
-    actor: Actor,
-    vehicle_id: VehicleId,
-    event: vehicles.VehicleEvent,
-    ids: TimeIds,
-    now_ms: int,
+    tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, event: vehicles.VehicleEvent, ids: TimeIds, now_ms: int
 ) -> Moved:
     """The vehicle in the state that the event leads to. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.VEHICLE_ACTIVATE)

@@ -71,13 +71,7 @@ class PositionKeeper:
     """Notes and writes positions. Use it on the event loop."""
 
     def __init__(
-        self,
-        *,
-        store: Store,
-        signals: Signals,
-        clock: Clock,
-        gap_ms: float,
-        fastest_kmh: float = positions.FASTEST_KMH,
+        self, *, store: Store, signals: Signals, clock: Clock, gap_ms: float, fastest_kmh: float = positions.FASTEST_KMH
     ) -> None:
         """`gap_ms`: a vehicle whose newest sample is older is not driving. `fastest_kmh`: a greater speed is
         ignored."""

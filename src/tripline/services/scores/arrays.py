@@ -16,14 +16,7 @@ from tripline.scoring.drives import Drives, Flags, Ints
 from tripline.scoring.shifted import Trace
 
 PACKED: Final = np.dtype(
-    [
-        ("time_ms", "<i8"),
-        ("lat", "<f8"),
-        ("lon", "<f8"),
-        ("speed_kmh", "<f8"),
-        ("em", "<i2"),
-        ("flags", "<u2"),
-    ]
+    [("time_ms", "<i8"), ("lat", "<f8"), ("lon", "<f8"), ("speed_kmh", "<f8"), ("em", "<i2"), ("flags", "<u2")]
 )
 """`samples.LAYOUT` as a numpy type, without padding."""
 MOST_UNTIMED: Final = 0.1

@@ -177,13 +177,7 @@ class _Items(NamedTuple):
     stretches: list[Stretch]
 
 
-def _items(
-    events: Events,
-    worth: Worth,
-    annulled: Sequence[Annulled],
-    rules: Rules,
-    roads: Sequence[Road],
-) -> _Items:
+def _items(events: Events, worth: Worth, annulled: Sequence[Annulled], rules: Rules, roads: Sequence[Road]) -> _Items:
     manoeuvres: list[Manoeuvre] = []
     stretches: list[Stretch] = []
     columns = (getattr(events, name).tolist() for name in Events.__struct_fields__[1:])

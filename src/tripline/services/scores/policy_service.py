@@ -84,10 +84,7 @@ class PolicyService:
         """
         full = PreviewUnderWay(after_s=COME_AGAIN_S)
         gave_way = PreviewUnderWay("gave_way", after_s=COME_AGAIN_S)
-        async with (
-            self._places.place(holder, full=full, gave_way=gave_way) as place,
-            self._turns.turn(holder.operator),
-        ):
+        async with self._places.place(holder, full=full, gave_way=gave_way) as place, self._turns.turn(holder.operator):
             place.stays = True
             trip_nos = await self._store.read(lambda tx: rows.newest(tx, company_id, vehicles=VEHICLES, trips=TRIPS))
             until_ms = self._clock() + PREVIEW_MS

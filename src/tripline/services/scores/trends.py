@@ -61,11 +61,7 @@ def trend(
 ) -> list[Point]:
     """The periods of a subject from the one that contains the first day to the one that contains the last."""
     return rows.of_subject(
-        *(tx, kind, of, period),
-        first=trends.first_day(first, period),
-        last=last,
-        ascending=ascending,
-        limit=limit,
+        *(tx, kind, of, period), first=trends.first_day(first, period), last=last, ascending=ascending, limit=limit
     )
 
 

@@ -57,12 +57,7 @@ def insert_new(
     """Keep a candidate that the company does not have yet."""
     tx.run(
         insert(company_relation),
-        {
-            "id": relation_id,
-            "created_ms": now_ms,
-            "from_company_id": from_company_id,
-            "to_company_id": to_company_id,
-        },
+        {"id": relation_id, "created_ms": now_ms, "from_company_id": from_company_id, "to_company_id": to_company_id},
     )
 
 

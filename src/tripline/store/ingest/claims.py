@@ -49,10 +49,7 @@ _LOCK: Final = Hot(
 )
 _NAMING: Final = (
     select(trip.c.sensor_id)
-    .where(
-        or_(trip.c.vehicle_id == _IDS, trip.c.user_id == _IDS),
-        trip.c.sensor_id.is_not(None),
-    )
+    .where(or_(trip.c.vehicle_id == _IDS, trip.c.user_id == _IDS), trip.c.sensor_id.is_not(None))
     .distinct()
     .subquery()
 )

@@ -151,8 +151,5 @@ def _rights(row: Any, role: UserRole) -> ColumnElement[int]:
     return select(func.count()).where(*of_company, _RIGHT.c.user_role == role.value).scalar_subquery()
 
 
-_ENDS: Final = {
-    Side.GIVEN: ("from_company_id", "to_company_id"),
-    Side.RECEIVED: ("to_company_id", "from_company_id"),
-}
+_ENDS: Final = {Side.GIVEN: ("from_company_id", "to_company_id"), Side.RECEIVED: ("to_company_id", "from_company_id")}
 """The columns of the company and of the other one."""

@@ -83,7 +83,7 @@ _SPEC: Final = ListSpec(
         "state": Filter(
             where=_LINE.where(_HAD.c.nw_status == bindparam("state")),
             few=select(carrier_line.c.sensor_id).where(carrier_line.c.nw_status == bindparam("state")),
-        ),
+        )
     },
     shown=shown(ListedLine, sensor, _looked),
 )

@@ -162,8 +162,7 @@ def _by_name(reaches: scopes.Reaches) -> Hot:
     name: Column[str] = account.c.name
     beginning = lowered(bindparam("text", type_=name.type))
     statement = _people(reaches, *_in_range(name)).where(
-        account.c.authority == bindparam("of_role"),
-        func.substr(lowered(name), 1, func.length(beginning)) == beginning,
+        account.c.authority == bindparam("of_role"), func.substr(lowered(name), 1, func.length(beginning)) == beginning
     )
     return Hot(statement, *_WHO, "of_role", "text", *_BOUNDS)
 
@@ -202,10 +201,6 @@ def _people(reaches: scopes.Reaches, *within: ColumnElement[bool]) -> Any:
     return (
         select(account.c.id, account.c.name, account.c.email, account.c.phone, account.c.authority, company.c.name)
         .select_from(account.join(company, company.c.id == account.c.company_id))
-        .where(
-            account.c.company_id.in_(_whole(reaches)),
-            *within,
-            scopes.accounts(reaches),
-        )
+        .where(account.c.company_id.in_(_whole(reaches)), *within, scopes.accounts(reaches))
         .limit(bindparam("most"))
     )

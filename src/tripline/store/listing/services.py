@@ -44,9 +44,7 @@ class ListedService(msgspec.Struct, frozen=True):
 
 def _enabled(operator: FromClause) -> ColumnElement[bool]:
     return exists().where(
-        account.c.company_id == operator.c.id,
-        account.c.authority == Authority.COMPANY_ADMIN.value,
-        account.c.enabled,
+        account.c.company_id == operator.c.id, account.c.authority == Authority.COMPANY_ADMIN.value, account.c.enabled
     )
 
 
@@ -74,10 +72,7 @@ _SPEC: Final = ListSpec(
     orders={"service": company.c.service_type, "name": company.c.name, "created": company.c.created_ms},
     name="service",
     always=(Filter(where=company.c.master.is_(True)),),
-    filters={
-        "enabled.True": Filter(where=_enabled(company)),
-        "enabled.False": Filter(where=~_enabled(company)),
-    },
+    filters={"enabled.True": Filter(where=_enabled(company)), "enabled.False": Filter(where=~_enabled(company))},
     shown=shown(ListedService, company, _looked),
 )
 LIST: Final[NounList[Filters, ListedService]] = NounList(record=ListedService, spec=_SPEC)

@@ -153,8 +153,7 @@ SPEC: Final = ListSpec(
         "with_sensor.True": Filter(where=_MOUNTED),
         "with_sensor.False": Filter(where=~_MOUNTED),
         "driving.True": Filter(
-            where=_DRIVES,
-            few=_DRIVEN.where(vehicle_position.c.company_id.in_(engine.companies_of_type())),
+            where=_DRIVES, few=_DRIVEN.where(vehicle_position.c.company_id.in_(engine.companies_of_type()))
         ),
         "driving.False": Filter(where=~_DRIVES),
         "received": Filter(along=Along("received", Why.DELEGATED)),

@@ -229,9 +229,4 @@ def park_waiting(tx: WriteTx, key: Key, *, before_no: int, error: str, now_ms: i
 
 
 def _values(result: Result) -> dict[str, object]:
-    return {
-        "at": result.no,
-        "tried": result.attempts,
-        "due": result.due_ms,
-        "error": result.error[:ERROR_MAX],
-    }
+    return {"at": result.no, "tried": result.attempts, "due": result.due_ms, "error": result.error[:ERROR_MAX]}

@@ -7,17 +7,7 @@ The caller checked that the subject is inside the scope. Not here: keeping the s
 from functools import cache
 from typing import Final, NamedTuple
 
-from sqlalchemy import (
-    BigInteger,
-    BindParameter,
-    Float,
-    Integer,
-    bindparam,
-    case,
-    cast,
-    func,
-    select,
-)
+from sqlalchemy import BigInteger, BindParameter, Float, Integer, bindparam, case, cast, func, select
 
 from tripline.domain.trends import KNOWN_LEAST, Period, Subject, Sums
 from tripline.store.tables import account, company, score_standing, score_sum, vehicle
@@ -38,15 +28,7 @@ class Point(NamedTuple):
 
 
 def of_subject(
-    tx: ReadTx,
-    kind: Subject,
-    subject: str,
-    period: Period,
-    *,
-    first: int,
-    last: int,
-    ascending: bool,
-    limit: int,
+    tx: ReadTx, kind: Subject, subject: str, period: Period, *, first: int, last: int, ascending: bool, limit: int
 ) -> list[Point]:
     """The periods of a subject that begin on these days, with at least one scored trip."""
     rows = tx.hot(_of_subject(kind, ascending), kind.value, subject, period.value, first, last, limit)

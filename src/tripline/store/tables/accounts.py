@@ -123,9 +123,4 @@ Index(
     service_application.c.created_ms,
     service_application.c.id,
 )
-partial_index(
-    "uq_service_application_open",
-    service_application.c.login,
-    unique=True,
-    where="state = 'SUBMITTED'",
-)
+partial_index("uq_service_application_open", service_application.c.login, unique=True, where="state = 'SUBMITTED'")

@@ -29,11 +29,7 @@ rpc_call = Table(
 Index("ix_rpc_call_sensor", rpc_call.c.sensor_id, rpc_call.c.no)
 Index("ix_rpc_call_vehicle", rpc_call.c.vehicle_id)
 Index("ix_rpc_call_user", rpc_call.c.user_id)
-partial_index(
-    "ix_rpc_call_waiting",
-    rpc_call.c.deadline_ms,
-    where="state = 'REQUESTED'",
-)
+partial_index("ix_rpc_call_waiting", rpc_call.c.deadline_ms, where="state = 'REQUESTED'")
 
 
 rpc_later_result = Table(
@@ -74,11 +70,7 @@ device_connection = Table(
     Column("session_no", BigInteger, comment="greater than of older sessions"),
     comment="whether each device is connected",
 )
-partial_index(
-    "ix_device_connection_untold",
-    device_connection.c.changed_ms,
-    where="told <> connected",
-)
+partial_index("ix_device_connection_untold", device_connection.c.changed_ms, where="told <> connected")
 
 
 device_watch = Table(

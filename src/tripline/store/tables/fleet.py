@@ -1,18 +1,6 @@
 """Tables of the fleet: companies, vehicles, sensors, rights on vehicles, and carriers' lines."""
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    Float,
-    ForeignKey,
-    Index,
-    Integer,
-    LargeBinary,
-    String,
-    Table,
-    Text,
-)
+from sqlalchemy import BigInteger, Boolean, Column, Float, ForeignKey, Index, Integer, LargeBinary, String, Table, Text
 
 from tripline.store.tables.base import RowNumber, Uuid, last, metadata, partial_index
 
@@ -46,12 +34,7 @@ Index("ix_company_master_id", company.c.master_id)
 Index("ix_company_registered_by", company.c.registered_by_id)
 Index("ix_company_list", company.c.service_type, company.c.name, company.c.id)
 Index("ix_company_name", company.c.name, company.c.id)
-partial_index(
-    "uq_company_operator_service_type",
-    company.c.service_type,
-    unique=True,
-    where="master",
-)
+partial_index("uq_company_operator_service_type", company.c.service_type, unique=True, where="master")
 
 
 vehicle = Table(
@@ -84,16 +67,8 @@ Index("uq_vehicle_number_key", vehicle.c.service_type, vehicle.c.number_key, uni
 Index("ix_vehicle_company", vehicle.c.company_id)
 Index("ix_vehicle_ending", vehicle.c.service_type, last(vehicle.c.vehicle_no))
 Index("ix_vehicle_status", vehicle.c.service_type, vehicle.c.status)
-partial_index(
-    "ix_vehicle_director_id",
-    vehicle.c.director_id,
-    where="director_id IS NOT NULL",
-)
-partial_index(
-    "ix_vehicle_driven",
-    vehicle.c.current_driver_id,
-    where="current_driver_id IS NOT NULL",
-)
+partial_index("ix_vehicle_director_id", vehicle.c.director_id, where="director_id IS NOT NULL")
+partial_index("ix_vehicle_driven", vehicle.c.current_driver_id, where="current_driver_id IS NOT NULL")
 
 
 sensor = Table(
@@ -122,16 +97,8 @@ Index("uq_sensor_serial_key", sensor.c.service_type, sensor.c.serial_key, unique
 Index("ix_sensor_company", sensor.c.company_id)
 Index("ix_sensor_ending", sensor.c.service_type, last(sensor.c.serial_no))
 Index("ix_sensor_type", sensor.c.service_type, sensor.c.type)
-partial_index(
-    "ix_sensor_vehicle_id",
-    sensor.c.vehicle_id,
-    where="vehicle_id IS NOT NULL",
-)
-partial_index(
-    "ix_sensor_unmounted",
-    sensor.c.service_type,
-    where="vehicle_id IS NULL",
-)
+partial_index("ix_sensor_vehicle_id", sensor.c.vehicle_id, where="vehicle_id IS NOT NULL")
+partial_index("ix_sensor_unmounted", sensor.c.service_type, where="vehicle_id IS NULL")
 
 
 company_relation = Table(
@@ -181,13 +148,7 @@ vehicle_user = Table(
     Column("user_role", String(24), nullable=False, comment="DELEGATED_DIRECTOR or DRIVER"),
     comment="rights of directors and drivers on single vehicles",
 )
-Index(
-    "uq_vehicle_user_right",
-    vehicle_user.c.vehicle_id,
-    vehicle_user.c.user_id,
-    vehicle_user.c.user_role,
-    unique=True,
-)
+Index("uq_vehicle_user_right", vehicle_user.c.vehicle_id, vehicle_user.c.user_id, vehicle_user.c.user_role, unique=True)
 Index("ix_vehicle_user_user", vehicle_user.c.user_id)
 Index("ix_vehicle_user_company", vehicle_user.c.company_id, vehicle_user.c.vehicle_id)
 

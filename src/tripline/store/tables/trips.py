@@ -59,18 +59,9 @@ Index("ix_trip_user", trip.c.user_id, trip.c.created_ms, trip.c.no)
 # Trips by start. With `not_scored`, so that a walk along scored trips skips the others in the index.
 Index("ix_trip_vehicle_start", trip.c.vehicle_id, trip.c.start_ms, trip.c.no, trip.c.not_scored)
 partial_index(
-    "ix_trip_user_start",
-    trip.c.user_id,
-    trip.c.start_ms,
-    trip.c.no,
-    trip.c.not_scored,
-    where="user_id IS NOT NULL",
+    "ix_trip_user_start", trip.c.user_id, trip.c.start_ms, trip.c.no, trip.c.not_scored, where="user_id IS NOT NULL"
 )
-partial_index(
-    "ix_trip_recorded_user",
-    trip.c.recorded_user_id,
-    where="recorded_user_id IS NOT NULL",
-)
+partial_index("ix_trip_recorded_user", trip.c.recorded_user_id, where="recorded_user_id IS NOT NULL")
 Index("ix_trip_service_start", trip.c.service_type, trip.c.start_ms, trip.c.no)
 Index("ix_trip_sensor", trip.c.sensor_id, trip.c.no)
 Index("ix_trip_ended", trip.c.sensor_id, trip.c.closed_ms)
@@ -96,11 +87,7 @@ microtrip = Table(
 # SQLite ends every entry of an index with the row's key, here `no`: named as well, it would be in each of them twice.
 Index("ix_microtrip_trip", microtrip.c.trip_no).ddl_if(dialect="sqlite")
 Index("ix_microtrip_trip_no", microtrip.c.trip_no, microtrip.c.no).ddl_if(dialect="postgresql")
-partial_index(
-    "ix_microtrip_bus_key",
-    microtrip.c.bus_key,
-    where="bus_key IS NOT NULL",
-)
+partial_index("ix_microtrip_bus_key", microtrip.c.bus_key, where="bus_key IS NOT NULL")
 
 
 device_event = Table(
@@ -127,27 +114,15 @@ device_event = Table(
 )
 Index("ix_device_event_vehicle", device_event.c.vehicle_id, device_event.c.no)
 Index("ix_device_event_sensor", device_event.c.sensor_id, device_event.c.no)
-partial_index(
-    "ix_device_event_user",
-    device_event.c.user_id,
-    where="user_id IS NOT NULL",
-)
+partial_index("ix_device_event_user", device_event.c.user_id, where="user_id IS NOT NULL")
 partial_index(
     "ix_device_event_early",
     device_event.c.sensor_id,
     device_event.c.event_ms,
     where="trip_id IS NULL AND bus_key IS NULL",
 )
-partial_index(
-    "ix_device_event_bus_key",
-    device_event.c.bus_key,
-    where="bus_key IS NOT NULL",
-)
-partial_index(
-    "ix_device_event_bus_id",
-    device_event.c.id,
-    where="bus_key IS NOT NULL",
-)
+partial_index("ix_device_event_bus_key", device_event.c.bus_key, where="bus_key IS NOT NULL")
+partial_index("ix_device_event_bus_id", device_event.c.id, where="bus_key IS NOT NULL")
 
 
 delivery = Table(
@@ -225,12 +200,7 @@ driving_score = Table(
     Column("known_m", Integer, nullable=False, comment="distance with a limit from the map"),
     Column("vague_m", Integer, nullable=False, server_default="0", comment="distance, where harsh driving is unknown"),
 )
-Index(
-    "ix_driving_score_vehicle",
-    driving_score.c.vehicle_id,
-    driving_score.c.created_ms,
-    driving_score.c.trip_no,
-)
+Index("ix_driving_score_vehicle", driving_score.c.vehicle_id, driving_score.c.created_ms, driving_score.c.trip_no)
 Index("ix_driving_score_user", driving_score.c.user_id, driving_score.c.created_ms, driving_score.c.trip_no)
 
 
@@ -270,10 +240,7 @@ gps_event = Table(
     Column("device_type", String(32), nullable=False),
     Column("event_ms", BigInteger, nullable=False),
     Column(
-        "event_type",
-        SmallInteger,
-        nullable=False,
-        comment="1 start 2 acceleration 3 deceleration 4 stop 5 overspeed",
+        "event_type", SmallInteger, nullable=False, comment="1 start 2 acceleration 3 deceleration 4 stop 5 overspeed"
     ),
     Column("speed_mh", Float, nullable=False, comment="metres per hour"),
     Column("lat", Float, nullable=False),
@@ -283,21 +250,11 @@ gps_event = Table(
     UniqueConstraint("id").ddl_if(dialect="sqlite"),
     info=BY_TIME,
 )
-Index(
-    "ix_gps_event_vehicle",
-    gps_event.c.vehicle_id,
-    gps_event.c.created_ms,
-    gps_event.c.event_ms,
-    gps_event.c.no,
-)
+Index("ix_gps_event_vehicle", gps_event.c.vehicle_id, gps_event.c.created_ms, gps_event.c.event_ms, gps_event.c.no)
 Index("ix_gps_event_user", gps_event.c.user_id, gps_event.c.created_ms, gps_event.c.event_ms, gps_event.c.no)
 Index("ix_gps_event_vehicle_time", gps_event.c.vehicle_id, gps_event.c.event_ms, gps_event.c.no)
 partial_index(
-    "ix_gps_event_user_time",
-    gps_event.c.user_id,
-    gps_event.c.event_ms,
-    gps_event.c.no,
-    where="user_id IS NOT NULL",
+    "ix_gps_event_user_time", gps_event.c.user_id, gps_event.c.event_ms, gps_event.c.no, where="user_id IS NOT NULL"
 )
 Index("ix_gps_event_trip", gps_event.c.trip_no)
 

@@ -317,11 +317,7 @@ def write(tx: WriteTx, scope: Scope, rows: Rows) -> None:
     _each(tx, _CHANGE_ENDED, [_changes(*grown) for grown in rows.grown_ended.values()])
     _each(tx, _ADOPT, [each for _, of_sensor in sorted(rows.adopting.items()) for each in of_sensor])
     JOBS.insert(tx, [value for job in sorted(rows.jobs.items()) for value in job])
-    _each(
-        tx,
-        _TELL_VEHICLE,
-        [{"key": key, **heard._asdict()} for key, heard in sorted(rows.vehicles.items())],
-    )
+    _each(tx, _TELL_VEHICLE, [{"key": key, **heard._asdict()} for key, heard in sorted(rows.vehicles.items())])
     _each(tx, _TELL_SENSOR, [{"sensor_key": key, "kind": kind} for key, kind in sorted(rows.sensors.items())])
     _each(tx, _HASHED, [{"sensor_key": key} for key in sorted(rows.hashed)])
     _each(tx, _TELL_DRIVER, [{"key": key, "began": True} for key in sorted(rows.drivers)])

@@ -56,8 +56,7 @@ def record(found: attention.Attention) -> Attention:
     return Attention(
         falling=[
             Falling(
-                *(each.kind.value, Id(each.id), each.name),
-                *(each.before, each.before_known, each.now, each.now_known),
+                *(each.kind.value, Id(each.id), each.name), *(each.before, each.before_known, each.now, each.now_known)
             )
             for each in found.falling
         ],

@@ -45,10 +45,7 @@ _SKT_EMAIL = about(
     "the original interface's name for `providerManagerEmail`; answered only to a request that used it",
     "lee@provider.example",
 )
-SECOND_NAMES: Final = {
-    "skt_manager_name": "provider_manager_name",
-    "skt_manager_email": "provider_manager_email",
-}
+SECOND_NAMES: Final = {"skt_manager_name": "provider_manager_name", "skt_manager_email": "provider_manager_email"}
 """Second names of fields in the original interface -> the first name."""
 _TASK = about("what the partner does, at most 4096 characters", "Night deliveries")
 _DESCRIPTION = about("further text, at most 4096 characters", "Joined in spring")

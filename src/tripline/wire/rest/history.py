@@ -41,13 +41,7 @@ class HistoryRecord(msgspec.Struct, rename="camel", kw_only=True):
     actor_authority: Annotated[str | None, about("role of that account at that time", "COMPANY_ADMIN")]
     actor_company_id: Annotated[Id, about("company of that account at that time", examples.COMPANY)]
     actor_company_name: Annotated[str | None, about("name of that company", "Han River Taxi")]
-    company_id: Annotated[
-        Id,
-        about(
-            "whose vehicle, sensor or person it is, or the company itself",
-            examples.COMPANY,
-        ),
-    ]
+    company_id: Annotated[Id, about("whose vehicle, sensor or person it is, or the company itself", examples.COMPANY)]
     vehicle_id: Annotated[Id, about("vehicle, if it names one", examples.VEHICLE)]
     vehicle_no: Annotated[str | None, about("number of that vehicle now", "12가3456")]
     sensor_id: Annotated[Id, about("sensor, if it names one", {"id": "0d8f4c50-c801-11ef-9d5c-6b1f6f2a4c11"})]

@@ -91,14 +91,7 @@ class ActionOutcomes(msgspec.Struct, kw_only=True):
         list[ActionOutcome],
         about(
             "one for each action",
-            [
-                {
-                    "actionId": "2025-000002",
-                    "outcome": "DONE",
-                    "sensorId": examples.SENSOR,
-                    "nwStatus": "02",
-                }
-            ],
+            [{"actionId": "2025-000002", "outcome": "DONE", "sensorId": examples.SENSOR, "nwStatus": "02"}],
         ),
     ]
 

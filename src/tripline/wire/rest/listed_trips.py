@@ -35,13 +35,7 @@ class ListedTripRecord(msgspec.Struct, frozen=True, rename="camel", kw_only=True
     company_id: Annotated[Id, about("the company of its sensor", examples.COMPANY)]
     vehicle_id: Annotated[Id, about("the vehicle", examples.VEHICLE)]
     vehicle_no: Annotated[str | None, about("number of the vehicle", "12가3456")]
-    user_id: Annotated[
-        Id,
-        about(
-            "who drove at the start; the placeholder when nobody was set",
-            examples.PERSON,
-        ),
-    ]
+    user_id: Annotated[Id, about("who drove at the start; the placeholder when nobody was set", examples.PERSON)]
     start_ts: Annotated[int, about("start, epoch ms", 1735689600000)]
     end_ts: Annotated[int | None, about("end, epoch ms; null while the trip is open", 1735693800000)]
     begin_place: Annotated[PlaceRecord | None, about("where it began; null: no position", _PLACE)]

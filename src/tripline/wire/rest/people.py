@@ -44,8 +44,7 @@ class UserRecord(msgspec.Struct, rename="camel", kw_only=True):
     name: Annotated[str, about("name of the person", "Jung")]
     phone: Annotated[str | None, about("telephone, as given", "010-1234-5678")]
     vehicle_id: Annotated[
-        Id | None,
-        about("vehicle whose current driver the person is; null for none", examples.VEHICLE),
+        Id | None, about("vehicle whose current driver the person is; null for none", examples.VEHICLE)
     ]
     latest_trip_id: Annotated[Id, about("trip driven last; the placeholder before the first", examples.TRIP)]
     email: Annotated[str, about("e-mail address: the login id, as given", "jung@ace.example")]

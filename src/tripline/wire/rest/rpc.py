@@ -71,11 +71,7 @@ class CallRecord(msgspec.Struct, rename="camel", kw_only=True):
     created_time: Annotated[int, about("when it was made, epoch ms", 1735689600000)]
     sensor_id: Annotated[Id, about("sensor whose device was called", examples.SENSOR)]
     vehicle_id: Annotated[
-        Id,
-        about(
-            "vehicle that the sensor was on, or, of an activation, is for; placeholder: none",
-            examples.VEHICLE,
-        ),
+        Id, about("vehicle that the sensor was on, or, of an activation, is for; placeholder: none", examples.VEHICLE)
     ]
     method: Annotated[str, about("what the device was to do", "serial")]
     params: Annotated[Any, about("parameters as forwarded", {})]

@@ -33,10 +33,7 @@ class AccumulatedScore(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
     id: Annotated[Id, about("id of the vehicle", examples.VEHICLE)]
     created_time: Annotated[int, about("when the last trip was added, epoch ms", 1735693900100)]
-    user_id: Annotated[
-        Id,
-        about("who drove last; the placeholder when nobody is known", examples.PERSON),
-    ]
+    user_id: Annotated[Id, about("who drove last; the placeholder when nobody is known", examples.PERSON)]
     count: Annotated[int, about("trips in the score", 5)]
     score: Annotated[float, about("0 (worst) to 100 (best), not rounded", 81.5)]
     distance: Annotated[Number, about("distance of all those trips, metres", 182400)]

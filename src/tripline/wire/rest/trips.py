@@ -28,24 +28,11 @@ class TripRecord(msgspec.Struct, rename="camel", kw_only=True):
     id: Annotated[Id, about("id of the trip", examples.TRIP)]
     created_time: Annotated[int, about("when the record was made, epoch ms: at the first sample", 1735689600000)]
     company_id: Annotated[Id, about("the company that owns the vehicle", examples.COMPANY)]
-    vehicle_id: Annotated[
-        Id,
-        about("the vehicle; the placeholder when the sensor was on none", examples.VEHICLE),
-    ]
+    vehicle_id: Annotated[Id, about("the vehicle; the placeholder when the sensor was on none", examples.VEHICLE)]
     sensor_id: Annotated[
-        Id,
-        about(
-            "the sensor that sent it; the placeholder when it was deleted since",
-            examples.SENSOR,
-        ),
+        Id, about("the sensor that sent it; the placeholder when it was deleted since", examples.SENSOR)
     ]
-    user_id: Annotated[
-        Id,
-        about(
-            "who drove at the start; the placeholder when nobody was set",
-            examples.PERSON,
-        ),
-    ]
+    user_id: Annotated[Id, about("who drove at the start; the placeholder when nobody was set", examples.PERSON)]
     device_type: Annotated[str, about("sort of the device: GPS, OBD, ADAS, BLACKBOX, DTAG, DTG or AVN", "GPS")]
     service_type: Annotated[str, about("the service of the company", "ace")]
     start_ts: Annotated[int | None, about("start, epoch ms; null when the device gave none", 1735689600000)]
@@ -89,16 +76,9 @@ class MicrotripRecord(msgspec.Struct, rename="camel", kw_only=True):
     created_time: Annotated[int, about("when the record was made, epoch ms", 1735689660000)]
     trip_id: Annotated[Id, about("the trip it belongs to", examples.TRIP)]
     sensor_id: Annotated[
-        Id,
-        about(
-            "the sensor that sent it; the placeholder when it was deleted since",
-            examples.SENSOR,
-        ),
+        Id, about("the sensor that sent it; the placeholder when it was deleted since", examples.SENSOR)
     ]
-    vehicle_id: Annotated[
-        Id,
-        about("the vehicle; the placeholder when the sensor was on none", examples.VEHICLE),
-    ]
+    vehicle_id: Annotated[Id, about("the vehicle; the placeholder when the sensor was on none", examples.VEHICLE)]
     company_id: Annotated[Id, about("the company that owns the vehicle", examples.COMPANY)]
     device_type: Annotated[str, about("sort of the device: GPS, OBD, ADAS, BLACKBOX, DTAG, DTG or AVN", "GPS")]
     ts: Annotated[int, about("time of the message, epoch ms", 1735689660000)]
