@@ -27,14 +27,13 @@ from tripline.adapters.webhooks.sender import HttpWebhooks
 from tripline.clock import now_ms
 from tripline.domain import companies
 from tripline.domain.companies import Company
-from tripline.domain.ids import CompanyId, RowNo, SensorId, TimeIds
+from tripline.domain.ids import CompanyId, SensorId, TimeIds
 from tripline.observe import SIGNAL_PUSH_DUE
 from tripline.services.push.pusher import Pusher
 from tripline.store import migrate
 from tripline.store.database.sqlite import SqliteStore
 from tripline.store.fleet import companies as company_rows
 from tripline.store.push import outbox
-from tripline.store.push.outbox import Waiting
 from tripline.store.transactions import Store
 
 MESSAGES, QUICK_MESSAGES = 1_000, 100
@@ -107,11 +106,10 @@ async def _company(store: Store, ids: TimeIds, name: str, address: str) -> Compa
 
 async def _put(store: Store, ids: TimeIds, company_id: CompanyId, bodies: list[dict[str, int]]) -> None:
     made_ms = now_ms()
-    messages = [
-        Waiting(RowNo(no), ids.text(no), company_id, SENSOR, 2, json.dumps(body).encode(), made_ms)
-        for no, body in zip(ids.numbers(len(bodies), now_ms=made_ms), bodies, strict=True)
-    ]
-    await store.write(lambda tx: outbox.add(tx, messages))
+    values: list[Any] = []
+    for no, body in zip(ids.numbers(len(bodies), now_ms=made_ms), bodies, strict=True):
+        values += (no, ids.text(no), made_ms, company_id, SENSOR, 2, json.dumps(body).encode())
+    await store.write(lambda tx: outbox.NOTICES.insert(tx, values))
 
 
 class _Mute:

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 from sqlalchemy import func, insert, select
-from tests.support import databases, map_files, pushes, receivers, road_servers, scoring_rows
+from tests.support import databases, map_files, outbox, pushes, receivers, road_servers, scoring_rows
 from tests.support.databases import Database
+from tests.support.outbox import Waiting
 from tests.support.road_servers import Stand, all_on
 from tests.support.scoring_rows import COMPANY, NOW_MS, VEHICLE, add_microtrip, drive, sample
 
@@ -43,8 +44,6 @@ from tripline.store.accounts import mail_outbox
 from tripline.store.database.postgres import PostgresStore
 from tripline.store.erasure import erasures
 from tripline.store.push import claims as push_claims
-from tripline.store.push import outbox
-from tripline.store.push.outbox import Waiting
 from tripline.store.scores import scores
 
 CALM = drive(*[40.0] * 20)

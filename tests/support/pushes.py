@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 import msgspec
 from sqlalchemy import select, update
 
-from tests.support import stores
+from tests.support import outbox, stores
+from tests.support.outbox import Waiting
 from tripline import config, observe
 from tripline.adapters.signals.local import LocalSignals
 from tripline.adapters.webhooks.addresses import AddressGuard
@@ -22,9 +23,8 @@ from tripline.domain.pushes import Channel, Parked
 from tripline.services.push import resender
 from tripline.services.push.pusher import Pusher
 from tripline.store.fleet import companies as company_rows
-from tripline.store.push import outbox, receiver_state
 from tripline.store.push import parked as push_parked
-from tripline.store.push.outbox import Waiting
+from tripline.store.push import receiver_state
 from tripline.store.push.parked import Which
 from tripline.store.tables import company, push_outbox
 from tripline.store.transactions import Store, WriteTx

@@ -5,7 +5,8 @@ import itertools
 
 import pytest
 from sqlalchemy import select
-from tests.support import rest
+from tests.support import outbox, rest
+from tests.support.outbox import Waiting
 
 from tripline import observe
 from tripline.domain.access import Authority
@@ -13,9 +14,8 @@ from tripline.domain.ids import RowNo, SensorId, created_ms
 from tripline.domain.pushes import Channel
 from tripline.ports.webhooks import UNANSWERED
 from tripline.services.push import resender
-from tripline.store.push import outbox, receiver_state
 from tripline.store.push import queue as push_queue
-from tripline.store.push.outbox import Waiting
+from tripline.store.push import receiver_state
 from tripline.store.push.queue import Result
 from tripline.store.tables import push_outbox, push_resend, push_secret
 

@@ -5,19 +5,20 @@ Each receiver has its own row, with its own `webhook-id`. Each result of a call 
 call that the platform ended has no device body: only the envelope is sent. Follows spec/push 4. Not here: sending.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
 from tripline.domain import pushes
 from tripline.domain.disputes import Dispute
-from tripline.domain.ids import PLACEHOLDER, CompanyId, RowNo, SensorId, TimeIds, VehicleId
+from tripline.domain.ids import PLACEHOLDER, CompanyId, SensorId, TimeIds, VehicleId
 from tripline.domain.lines import NwStatus
 from tripline.domain.pushes import Channel, Receiver, Selector
 from tripline.domain.rpc import Call
 from tripline.services import notifications
 from tripline.services.notifications import Notification
+from tripline.store.bulk import Bulk
 from tripline.store.push import outbox
 from tripline.store.rpc import calls as rpc_calls
 from tripline.store.transactions import WriteTx
@@ -54,17 +55,14 @@ class _Wanted(NamedTuple):
     """The operator above a company, and the receivers of messages about its sensors."""
 
     operator_id: CompanyId
-    receivers: list[pushes.Receiver]
+    receivers: list[Receiver]
 
 
 def connections(tx: WriteTx, told: Sequence[Connected], *, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:
     """Push the connection of each device in the order given (class 500); return the notifications for after the
     commit."""
-    wanted: dict[CompanyId, _Wanted] = {}
-    for company_id in dict.fromkeys(each.subject.company_id for each in told):
-        operator, owner = outbox.subscriptions(tx, company_id)
-        receivers = pushes.receivers(operator, owner, (Selector.CONNECTION,))
-        wanted[company_id] = _Wanted(operator.company_id, receivers)
+    companies = {each.subject.company_id for each in told}
+    wanted = {company_id: _wanted(tx, company_id, Selector.CONNECTION) for company_id in companies}
     messages: list[Message] = []
     for each in told:
         of_company = wanted[each.subject.company_id]
@@ -80,11 +78,10 @@ def network_status(
 ) -> tuple[Notification, ...]:
     """Push the new state of a sensor's line since `at_ms` (class 600); return the notifications for after the
     commit."""
-    operator, owner = outbox.subscriptions(tx, subject.company_id)
-    receivers = pushes.receivers(operator, owner, (Selector.NETWORK_STATUS,))
+    wanted = _wanted(tx, subject.company_id, Selector.NETWORK_STATUS)
     pld = push.payload(push.NetworkStatus(status))
-    notice = _notice(subject, operator.company_id, Selector.NETWORK_STATUS, at_ms, pld)
-    return send(tx, notice=notice, receivers=receivers, ids=ids, now_ms=now_ms)
+    notice = _notice(subject, wanted.operator_id, Selector.NETWORK_STATUS, at_ms, pld)
+    return put(tx, addressed(notice, wanted.receivers), ids=ids, now_ms=now_ms)
 
 
 def dispute(
@@ -94,7 +91,6 @@ def dispute(
 
     `sensor_id`: the sensor of its trip; None: it was deleted.
     """
-    operator, owner = outbox.subscriptions(tx, found.company_id)
     event = found.event
     pld = push.Dispute(
         dispute_id=found.id,
@@ -105,38 +101,51 @@ def dispute(
         event_ts=None if event is None else event.event_ms,
     )
     subject = Subject(sensor_id or SensorId(PLACEHOLDER), found.company_id, found.vehicle_id)
-    notice = _notice(subject, operator.company_id, Selector.DISPUTE, at_ms, push.payload(pld))
-    receivers = pushes.receivers(operator, owner, (Selector.DISPUTE,))
-    return send(tx, notice=notice, receivers=receivers, ids=ids, now_ms=now_ms)
+    wanted = _wanted(tx, found.company_id, Selector.DISPUTE)
+    notice = _notice(subject, wanted.operator_id, Selector.DISPUTE, at_ms, push.payload(pld))
+    return put(tx, addressed(notice, wanted.receivers), ids=ids, now_ms=now_ms)
 
 
-def send(
-    tx: WriteTx, *, notice: push.Notice, receivers: list[pushes.Receiver], ids: TimeIds, now_ms: int
-) -> tuple[Notification, ...]:
-    """Put the message into the outbox after all others, once for each receiver, due at once; return the notifications
-    for after the commit."""
-    return put(tx, addressed(notice, receivers) if receivers else [], ids=ids, now_ms=now_ms)
-
-
-def addressed(notice: push.Notice, receivers: Iterable[pushes.Receiver]) -> list[Message]:
+def addressed(notice: push.Notice, receivers: Sequence[Receiver]) -> list[Message]:
     """The message, once for each receiver."""
+    if not receivers:
+        return []
     body = push.body(notice)
     return [Message(receiver.company_id, notice.sensor_id, receiver.selector, body) for receiver in receivers]
 
 
 def put(tx: WriteTx, messages: Sequence[Message], *, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:
-    """Like `send`, for any number of messages, in this order."""
+    """Put messages into the outbox after all others, in this order, due at once; return the notifications for after
+    the commit."""
+    return _put(tx, outbox.NOTICES, messages, ids, now_ms)
+
+
+def _put(
+    tx: WriteTx, bulk: Bulk, messages: Sequence[tuple[Any, ...]], ids: TimeIds, now_ms: int
+) -> tuple[Notification, ...]:
     if not messages:
         return ()
     made = ids.numbers(len(messages), now_ms=now_ms)
     values: list[Any] = []
     for no, text, message in zip(outbox.behind_all(tx, ids, made), ids.texts(made), messages, strict=True):
-        values += (no, text, *message, now_ms)
-    outbox.NOTICES.insert(tx, values)
+        values += (no, text, now_ms, *message)
+    bulk.insert(tx, values)
     return notifications.push_due()
 
 
-def _notice(subject: Subject, operator_id: CompanyId, selector: Selector, at_ms: int, pld: msgspec.Raw) -> push.Notice:
+def _wanted(tx: WriteTx, company_id: CompanyId, selector: Selector) -> _Wanted:
+    operator, owner = outbox.subscriptions(tx, company_id)
+    return _Wanted(operator.company_id, pushes.receivers(operator, owner, (selector,)))
+
+
+def _notice(
+    subject: Subject,
+    operator_id: CompanyId,
+    selector: Selector,
+    at_ms: int,
+    pld: msgspec.Raw,
+    request_id: str | msgspec.UnsetType = msgspec.UNSET,
+) -> push.Notice:
     """The envelope of a message that originates from the platform."""
     return push.Notice(
         master_company_id=operator_id,
@@ -145,6 +154,7 @@ def _notice(subject: Subject, operator_id: CompanyId, selector: Selector, at_ms:
         vehicle_id=push.vehicle_or_unset(subject.vehicle_id),
         ts=at_ms,
         ty=pushes.name_of(selector),
+        request_id=request_id,
         pld=pld,
     )
 
@@ -162,40 +172,30 @@ class Result(msgspec.Struct, frozen=True):
     """The result as the device sent it; None: the platform ended the call."""
 
 
-class _Wishes(msgspec.Struct, frozen=True):
-    """Selections of a company and its operator for results."""
-
-    operator_id: CompanyId
-    receivers: list[Receiver]
-    verbatim: bool
-
-
 class Post(msgspec.Struct):
     """Collects the results of a transaction; `send` puts all of them into the outbox."""
 
     tx: WriteTx
-    _wishes: dict[CompanyId, _Wishes] = msgspec.field(default_factory=dict)
-    _waiting: list[tuple[Result, CompanyId, Channel, bytes]] = msgspec.field(default_factory=list)
+    _wishes: dict[CompanyId, tuple[_Wanted, bool]] = msgspec.field(default_factory=dict)
+    """What each company wants, and whether it also wants results as the device sent them."""
+    _waiting: list[tuple[Any, ...]] = msgspec.field(default_factory=list)
+    """As `outbox.RESULTS` takes them."""
 
     def tell(self, result: Result) -> None:
         """Add a result for its receivers."""
         call = result.call
-        wishes = self._wishes_of(call.company_id)
-        if wishes.receivers:
-            notice = push.Notice(
-                master_company_id=wishes.operator_id,
-                company_id=call.company_id,
-                sensor_id=call.sensor_id,
-                vehicle_id=push.vehicle_or_unset(result.vehicle_id),
-                ts=result.at_ms,
-                ty=pushes.name_of(Selector.RPC),
-                request_id=call.id,
-                pld=msgspec.Raw(result.text),
-            )
-            body = push.body(notice)
-            self._waiting += [(result, receiver.company_id, Channel.NOTIFY, body) for receiver in wishes.receivers]
-        if wishes.verbatim and result.body is not None:
-            self._waiting.append((result, call.company_id, Channel.RPC_NOTIFY, result.body))
+        if (wishes := self._wishes.get(call.company_id)) is None:
+            verbatim = rpc_calls.wants_results(self.tx, call.company_id)
+            wishes = self._wishes[call.company_id] = _wanted(self.tx, call.company_id, Selector.RPC), verbatim
+        wanted, verbatim = wishes
+        subject = Subject(call.sensor_id, call.company_id, result.vehicle_id)
+        pld = msgspec.Raw(result.text)
+        notice = _notice(subject, wanted.operator_id, Selector.RPC, result.at_ms, pld, call.id)
+        sent = [(*message, Channel.NOTIFY) for message in addressed(notice, wanted.receivers)]
+        if verbatim and result.body is not None:
+            own = Message(call.company_id, call.sensor_id, Selector.RPC, result.body)
+            sent.append((*own, Channel.RPC_NOTIFY))
+        self._waiting += [(*message, channel.value, call.id, call.method) for *message, channel in sent]
 
     def tell_ended(self, call: Call, vehicle_id: VehicleId | None, *, at_ms: int) -> None:
         """Add the result of a call that the platform ended."""
@@ -203,38 +203,5 @@ class Post(msgspec.Struct):
 
     def send(self, *, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:
         """Put the notices into the outbox, after all others; return the notifications for after the commit."""
-        if not self._waiting:
-            return ()
-        made = ids.numbers(len(self._waiting), now_ms=now_ms)
-        numbers = outbox.behind_all(self.tx, ids, made)
-        outbox.add(
-            self.tx,
-            [
-                outbox.Waiting(
-                    no=RowNo(no),
-                    id=text,
-                    company_id=receiver_id,
-                    sensor_id=result.call.sensor_id,
-                    selector=Selector.RPC,
-                    body=body,
-                    due_ms=now_ms,
-                    channel=channel,
-                    request_id=result.call.id,
-                    method=result.call.method,
-                )
-                for no, text, (result, receiver_id, channel, body) in zip(
-                    numbers, ids.texts(made), self._waiting, strict=True
-                )
-            ],
-        )
-        self._waiting = []
-        return notifications.push_due()
-
-    def _wishes_of(self, company_id: CompanyId) -> _Wishes:
-        known = self._wishes.get(company_id)
-        if known is None:
-            operator, owner = outbox.subscriptions(self.tx, company_id)
-            receivers = pushes.receivers(operator, owner, (Selector.RPC,))
-            verbatim = rpc_calls.wants_results(self.tx, company_id)
-            known = self._wishes[company_id] = _Wishes(operator.company_id, receivers, verbatim)
-        return known
+        waiting, self._waiting = self._waiting, []
+        return _put(self.tx, outbox.RESULTS, waiting, ids, now_ms)

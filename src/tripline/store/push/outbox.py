@@ -3,15 +3,14 @@
 Written in the transaction of the change that they report. Mails wait in a table of their own.
 """
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import bindparam, func, insert, select
+from sqlalchemy import bindparam, func, select
 
 from tripline.domain.companies import MessageTypes
-from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId, TimeIds
-from tripline.domain.pushes import Channel, Subscription
+from tripline.domain.ids import CompanyId, TimeIds
+from tripline.domain.pushes import Subscription
 from tripline.store.bulk import Bulk
 from tripline.store.tables import company, push_outbox
 from tripline.store.transactions import Hot, ReadTx, WriteTx
@@ -24,26 +23,12 @@ _SUBSCRIPTIONS: Final = Hot(
     .order_by(company.c.master.desc()),
     "key",
 )
-NOTICES: Final = Bulk(push_outbox, "no", "id", "company_id", "sensor_id", "selector", "body", "due_ms")
-"""Messages to `notifyHost`."""
+_MESSAGE: Final = ("no", "id", "due_ms", "company_id", "sensor_id", "selector", "body")
+NOTICES: Final = Bulk(push_outbox, *_MESSAGE)
+"""Messages to `notifyHost`. `id` is the `webhook-id`: a receiver that knows it drops the repetition."""
+RESULTS: Final = Bulk(push_outbox, *_MESSAGE, "channel", "request_id", "method")
+"""Results of calls, to either address."""
 _NEWEST: Final = Hot(select(func.coalesce(func.max(push_outbox.c.no), 0)))
-
-
-class Waiting(msgspec.Struct, frozen=True):
-    """A message to one company. `id` is its `webhook-id`: a receiver that knows it drops the repetition."""
-
-    no: RowNo
-    id: str
-    company_id: CompanyId
-    sensor_id: SensorId
-    selector: int
-    """Number of `notifyMsgType` that selected it."""
-    body: bytes
-    due_ms: int
-    channel: Channel = Channel.NOTIFY
-    request_id: RequestId | None = None
-    """Of an RPC result, and so is the method."""
-    method: str | None = None
 
 
 def subscriptions(tx: ReadTx, company_id: CompanyId) -> tuple[Subscription, Subscription]:
@@ -68,13 +53,6 @@ def behind_all(tx: WriteTx, ids: TimeIds, made: range) -> range:
     give the order.
     """
     return ids.behind(max(made.start - 1, 0 if tx.shared else newest_no(tx)), len(made))
-
-
-def add(tx: WriteTx, messages: Sequence[Waiting]) -> None:
-    """Keep messages to send, at least one."""
-    tx.run(
-        insert(push_outbox), [{name: getattr(each, name) for name in Waiting.__struct_fields__} for each in messages]
-    )
 
 
 def _subscription(row: tuple[Any, ...]) -> Subscription:

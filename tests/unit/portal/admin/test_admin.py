@@ -9,8 +9,9 @@ from urllib.parse import urlencode
 import msgspec
 import pytest
 from sqlalchemy import insert, select
-from tests.support import reference, stores
+from tests.support import outbox, reference, stores
 from tests.support import rest as support
+from tests.support.outbox import Waiting
 from tests.support.portal import HTMX, Browser, Page
 from tests.support.rest import Login, Rest, changed
 
@@ -29,9 +30,8 @@ from tripline.services import doctor, readiness, settings
 from tripline.services.doctor import Finding
 from tripline.services.ingest import drain
 from tripline.store.accounts import mail_outbox as mail_outboxes
-from tripline.store.push import outbox, receiver_state
 from tripline.store.push import queue as push_queue
-from tripline.store.push.outbox import Waiting
+from tripline.store.push import receiver_state
 from tripline.store.tables import account, mail_outbox, rejected_message, service_application
 from tripline.store.transactions import WriteTx
 from tripline.wire.bus import reasons

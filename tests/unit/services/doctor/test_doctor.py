@@ -2,8 +2,9 @@
 
 import pytest
 from msgspec.structs import replace
-from tests.support import rows
+from tests.support import outbox, rows
 from tests.support import scores as score_rows
+from tests.support.outbox import Waiting
 
 from tripline.domain import ids
 from tripline.domain.ids import CompanyId, RowNo, SensorId
@@ -14,9 +15,8 @@ from tripline.ports.maps import RoadServer
 from tripline.scoring import quality
 from tripline.services import doctor
 from tripline.store.accounts import mail_outbox
-from tripline.store.push import outbox, receiver_state
 from tripline.store.push import queue as push_queue
-from tripline.store.push.outbox import Waiting
+from tripline.store.push import receiver_state
 from tripline.store.push.queue import Result
 
 NOW_MS = 1_790_000_000_000

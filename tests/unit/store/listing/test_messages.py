@@ -4,16 +4,15 @@ from functools import partial
 
 import pytest
 from sqlalchemy import insert
-from tests.support import fleet_rows, listing, rows
+from tests.support import fleet_rows, listing, outbox, rows
+from tests.support.outbox import Waiting
 
 from tripline.domain.ids import CompanyId, RowNo, SensorId
 from tripline.domain.pushes import Channel, Name, State
 from tripline.store.listing import messages
 from tripline.store.listing.messages import Filters
 from tripline.store.listing.pages import PageRequest, Place
-from tripline.store.push import outbox
 from tripline.store.push import queue as push_queue
-from tripline.store.push.outbox import Waiting
 from tripline.store.push.queue import Result
 from tripline.store.tables import company, sensor
 

@@ -1,14 +1,13 @@
 """Rows of the push outbox as the pusher reads them: by index however much waits, and each receiver's by number."""
 
 import pytest
-from tests.support import rows
+from tests.support import outbox, rows
+from tests.support.outbox import Waiting
 
 from tripline.domain.ids import CompanyId, RowNo, SensorId
 from tripline.domain.pushes import Channel
-from tripline.store.push import outbox
 from tripline.store.push import parked as push_parked
 from tripline.store.push import queue as push_queue
-from tripline.store.push.outbox import Waiting
 from tripline.store.push.parked import Backlog, Which
 from tripline.store.push.queue import Result
 
