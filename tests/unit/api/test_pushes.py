@@ -476,7 +476,7 @@ def test_rotated_secret_leaves_the_former_for_a_day(tmp_path):
     assert rotated == shown
     assert rotated["secret"] != first["secret"]
     assert rotated["formerUntil"] == rotated_ms + 86_400_000
-    assert "whsec_" + base64.b64encode(kept.former).decode() == first["secret"]
+    assert "whsec_" + base64.b64encode(kept.secret.former).decode() == first["secret"]
     assert told == [(observe.SIGNAL_COMPANY_CHANGED, company_id)]
     assert (later["secret"], later["formerUntil"]) == (rotated["secret"], None)
 

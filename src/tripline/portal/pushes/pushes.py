@@ -194,9 +194,7 @@ def _secret(request: Call, visitor: Visitor, found: Secret, now_ms: int) -> Resp
 def _urls(company: Company) -> dict[str, str | None]:
     """Address of each channel, without credentials."""
     bare = companies.without_credentials(company)
-    found = Addresses(
-        bare.notify_host, bare.rpc_notify_host, bare.rpc_notify_port, bare.rpc_notify_base_path, None, None, None
-    )
+    found = Addresses(bare.notify_host, bare.rpc_notify_host, bare.rpc_notify_port, bare.rpc_notify_base_path, None)
     return {channel.value: http_requests.url_of(channel, found) for channel in Channel}
 
 

@@ -32,11 +32,11 @@ from tripline.services.push import http_requests, outbox, schedule, secrets
 from tripline.services.push.ledger import Ledger
 from tripline.services.push.queue import Queue
 from tripline.services.push.schedule import Outcome, outcome_of
-from tripline.services.push.secrets import Sign
 from tripline.store.push import queue as push_queue
 from tripline.store.push import receiver_state
 from tripline.store.push.queue import Content, Key, Result, Row
 from tripline.store.push.receiver_state import Facts
+from tripline.store.push.secrets import Secret
 from tripline.store.transactions import Store, WriteTx
 
 
@@ -47,7 +47,7 @@ class Receiver(msgspec.Struct, eq=False):
     queue: Queue
     workers: int = 0
     url: str | None = None
-    sign: Sign | None = None
+    secret: Secret | None = None
     known_until_ms: int = 0
     """Expiry of the cached address and secret. Anything read before the latest of `changes` is invalid."""
     changes: int = 0
@@ -136,14 +136,14 @@ class Deliveries:
             if content is None:
                 receiver.queue.vanished(row)
                 return
-            if receiver.url is None or receiver.sign is None:
+            if receiver.url is None or receiver.secret is None:
                 self._park(receiver, row, NO_ADDRESS)
                 await self._park_others(receiver, first_no(self._clock() + self._patience_ms), NO_ADDRESS)
                 return
             oldest = await self._oldest_unconfirmed(receiver) if receiver.queue.sounding else None
             sent, content = (row, content) if oldest is None else oldest
             webhook = http_requests.request(
-                receiver.key[1], sent, content, url=receiver.url, sign=receiver.sign, now_ms=self._clock()
+                receiver.key[1], sent, content, url=receiver.url, secret=receiver.secret, now_ms=self._clock()
             )
         except Exception as error:  # noqa: BLE001  one message's trouble must not hold up the others
             poll_loop.report(error, log, failed="push.error", outage="push.outage")
@@ -325,12 +325,9 @@ class Deliveries:
         now_ms, changes = self._clock(), receiver.changes
         found = await self._store.read_short(lambda tx: push_queue.addresses(tx, company_id))
         url = None if found is None else http_requests.url_of(channel, found)
-        sign = None
-        if found is not None and found.secret is not None:
-            sign = Sign(found.secret, found.former, found.former_until_ms)
-        elif url is not None:
-            made = await self._store.write(lambda tx: secrets.of(tx, company_id, now_ms=now_ms))
-            sign = Sign(made.secret, made.former, made.former_until_ms)
+        secret = None if found is None else found.secret
+        if secret is None and url is not None:
+            secret = await self._store.write(lambda tx: secrets.of(tx, company_id, now_ms=now_ms))
         # All at once, since other requests to the receiver continue meanwhile.
         if receiver.changes == changes:
-            receiver.url, receiver.sign, receiver.known_until_ms = url, sign, now_ms + ADDRESS_MS
+            receiver.url, receiver.secret, receiver.known_until_ms = url, secret, now_ms + ADDRESS_MS

@@ -13,17 +13,17 @@ import msgspec
 from tripline.domain.pushes import Channel
 from tripline.ports.webhooks import Webhook
 from tripline.services.push import secrets
-from tripline.services.push.secrets import Sign
 from tripline.store.push.queue import Addresses, Content, Row
+from tripline.store.push.secrets import Secret
 
 JSON: Final = ("Content-Type", "application/json; charset=utf-8")
 BYTES: Final = ("Content-Type", "application/octet-stream")
 _VISIBLE: Final = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) != "%")
 
 
-def request(channel: Channel, row: Row, content: Content, *, url: str, sign: Sign, now_ms: int) -> Webhook:
+def request(channel: Channel, row: Row, content: Content, *, url: str, secret: Secret, now_ms: int) -> Webhook:
     """Build the request for one attempt at a message."""
-    signed = secrets.headers(sign.at(now_ms), message_id=row.id, body=content.body, now_ms=now_ms)
+    signed = secrets.headers(secret.valid(now_ms), message_id=row.id, body=content.body, now_ms=now_ms)
     if channel is Channel.NOTIFY:
         return Webhook(url, (JSON, *signed), content.body)
     about = (

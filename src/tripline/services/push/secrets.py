@@ -7,8 +7,6 @@ import secrets
 from collections.abc import Sequence
 from typing import Final
 
-import msgspec
-
 from tripline.domain.ids import CompanyId
 from tripline.store.push import secrets as push_secrets
 from tripline.store.push.secrets import Secret
@@ -43,20 +41,6 @@ def headers(secrets: Sequence[bytes], *, message_id: str, body: bytes, now_ms: i
 
 FORMER_MS: Final = 24 * 3_600_000
 """How long the former secret also signs, so that receivers can switch without losing a message."""
-
-
-class Sign(msgspec.Struct, frozen=True):
-    """The secrets that sign messages to a company."""
-
-    secret: bytes
-    former: bytes | None
-    former_until_ms: int | None
-
-    def at(self, now_ms: int) -> tuple[bytes, ...]:
-        """Return the valid secrets at this instant, the current one first."""
-        if self.former is None or self.former_until_ms is None or now_ms >= self.former_until_ms:
-            return (self.secret,)
-        return self.secret, self.former
 
 
 def of(tx: WriteTx, company_id: CompanyId, *, now_ms: int) -> Secret:

@@ -6,7 +6,7 @@ not repeated, and does not affect the pusher's view of the receiver.
 Not here: real messages (`pusher.py`).
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -18,11 +18,11 @@ from tripline.domain.shares import Holder, Shares
 from tripline.ports.clocks import Clock
 from tripline.ports.webhooks import WebhookFailedError, WebhookSender
 from tripline.services.push import http_requests, secrets
-from tripline.services.push.secrets import Sign
 from tripline.services.shares import Places
 from tripline.store.fleet import companies
 from tripline.store.push import queue as push_queue
 from tripline.store.push.queue import Content, Row
+from tripline.store.push.secrets import Secret
 from tripline.store.transactions import Store, WriteTx
 from tripline.wire import push
 
@@ -52,9 +52,9 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
         return self.status is not None and 200 <= self.status <= 299
 
 
-class _Prepared(msgspec.Struct, frozen=True):
+class _Prepared(NamedTuple):
     url: str
-    sign: Sign
+    secret: Secret
     master_id: CompanyId
 
 
@@ -77,7 +77,7 @@ class Trials:
         now_ms = self._clock()
         found = await self._store.write(lambda tx: _prepared(tx, actor, company_id, channel, now_ms))
         row, content = self._message(company_id, found.master_id, channel, now_ms)
-        webhook = http_requests.request(channel, row, content, url=found.url, sign=found.sign, now_ms=now_ms)
+        webhook = http_requests.request(channel, row, content, url=found.url, secret=found.secret, now_ms=now_ms)
         holder = Holder(found.master_id, company_id, actor.user_id)
         full = pushes.TrialUnderWay(after_s=_AFTER_S)
         gave_way = pushes.TrialUnderWay("gave_way", after_s=_AFTER_S)
@@ -117,6 +117,4 @@ def _prepared(tx: WriteTx, actor: Actor, company_id: CompanyId, channel: Channel
     url = None if found is None else http_requests.url_of(channel, found)
     if url is None:
         raise pushes.NoAddress()
-    made = secrets.of(tx, company_id, now_ms=now_ms)
-    sign = Sign(made.secret, made.former, made.former_until_ms)
-    return _Prepared(url, sign, company.master_id)
+    return _Prepared(url, secrets.of(tx, company_id, now_ms=now_ms), company.master_id)

@@ -12,7 +12,8 @@ from sqlalchemy import ARRAY, BigInteger, all_, bindparam, delete, func, select,
 
 from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId, ms_of_no
 from tripline.domain.pushes import Channel
-from tripline.store.push import outbox
+from tripline.store.push import outbox, secrets
+from tripline.store.push.secrets import Secret
 from tripline.store.tables import company, push_outbox, push_secret
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
@@ -53,16 +54,14 @@ class Content(msgspec.Struct, frozen=True):
 
 
 class Addresses(msgspec.Struct, frozen=True):
-    """A company's push addresses as registered, and the secrets that sign messages: the current and the previous
-    one."""
+    """A company's push addresses as registered, and the secret that signs messages."""
 
     notify_host: str | None
     rpc_notify_host: str | None
     rpc_notify_port: int | None
     rpc_notify_base_path: str | None
-    secret: bytes | None
-    former: bytes | None
-    former_until_ms: int | None
+    secret: Secret | None
+    """None: not created yet."""
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -133,9 +132,7 @@ _ADDRESSES: Final = Hot(
         company.c.rpc_notify_host,
         company.c.rpc_notify_port,
         company.c.rpc_notify_base_path,
-        push_secret.c.secret,
-        push_secret.c.former,
-        push_secret.c.former_until_ms,
+        *secrets.COLUMNS,
     )
     .select_from(company.outerjoin(push_secret, push_secret.c.company_id == company.c.id))
     .where(company.c.id == bindparam("company_id")),
@@ -196,7 +193,10 @@ def content(tx: ReadTx, no: RowNo) -> Content | None:
 def addresses(tx: ReadTx, company_id: CompanyId) -> Addresses | None:
     """A company's push addresses; None if the company does not exist."""
     found = tx.hot(_ADDRESSES, company_id)
-    return Addresses(*found[0]) if found else None
+    if not found:
+        return None
+    host, rpc_host, port, path, *secret = found[0]
+    return Addresses(host, rpc_host, port, path, None if secret[0] is None else Secret(*secret))
 
 
 def settle(

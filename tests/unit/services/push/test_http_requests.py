@@ -5,15 +5,15 @@ import pytest
 from tripline.domain.ids import RequestId, RowNo, SensorId
 from tripline.domain.pushes import Channel
 from tripline.services.push import http_requests
-from tripline.services.push.secrets import Sign
 from tripline.store.push.queue import Addresses, Content, Row
+from tripline.store.push.secrets import Secret
 
 SENSOR = SensorId("c4d91e60-c801-11ef-9d5c-6b1f6f2a4c11")
 CALL = RequestId("d4d91e60-c801-11ef-9d5c-6b1f6f2a4c11")
 
 
 def url(channel, *, notify=None, host=None, port=None, path=None):
-    return http_requests.url_of(channel, Addresses(notify, host, port, path, None, None, None))
+    return http_requests.url_of(channel, Addresses(notify, host, port, path, None))
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,8 @@ def test_rpc_notify_address_is_made_of_host_port_and_path(host, port, path, expe
 def made(channel, body, method="m"):
     content = Content(SENSOR, body, None if channel is Channel.NOTIFY else CALL, method)
     row = Row(RowNo(1), "the id", SENSOR, 0, 0)
-    sign = Sign(b"k" * 32, None, None)
-    return http_requests.request(channel, row, content, url="http://n.example/", sign=sign, now_ms=5_000)
+    secret = Secret(0, b"k" * 32, None, None)
+    return http_requests.request(channel, row, content, url="http://n.example/", secret=secret, now_ms=5_000)
 
 
 def test_message_to_notify_host_is_its_body():

@@ -5,7 +5,8 @@ import hashlib
 import hmac
 
 from tripline.services.push import secrets
-from tripline.services.push.secrets import FORMER_MS, Sign
+from tripline.services.push.secrets import FORMER_MS
+from tripline.store.push.secrets import Secret
 
 KEY = base64.b64decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 NOW_MS = 1_614_265_330_999
@@ -31,12 +32,12 @@ def test_headers_are_id_seconds_and_a_signature_of_each_secret():
 
 
 def test_former_secret_signs_for_a_day():
-    sign = Sign(b"new", b"old", NOW_MS + FORMER_MS)
+    secret = Secret(NOW_MS, b"new", b"old", NOW_MS + FORMER_MS)
 
-    assert sign.at(NOW_MS) == (b"new", b"old")
-    assert sign.at(NOW_MS + FORMER_MS - 1) == (b"new", b"old")
-    assert sign.at(NOW_MS + FORMER_MS) == (b"new",)
-    assert Sign(b"new", None, None).at(NOW_MS) == (b"new",)
+    assert secret.valid(NOW_MS) == (b"new", b"old")
+    assert secret.valid(NOW_MS + FORMER_MS - 1) == (b"new", b"old")
+    assert secret.valid(NOW_MS + FORMER_MS) == (b"new",)
+    assert Secret(NOW_MS, b"new", None, None).valid(NOW_MS) == (b"new",)
 
 
 def test_secret_is_shown_as_libraries_take_it():
