@@ -7,12 +7,12 @@ from litestar.types import ASGIApp
 
 from tripline.api import person_bodies
 from tripline.domain import people
-from tripline.domain.access import Action, Actor
+from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.ids import UserId
 from tripline.http import answers, changes, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of
 from tripline.http.operations import operation
-from tripline.services import notifications
+from tripline.services import admission, notifications
 from tripline.services.fleet import administrators as service
 from tripline.store.transactions import ReadTx, WriteTx
 from tripline.wire.rest import people as rest_people
@@ -33,7 +33,9 @@ async def register(request: Call) -> ASGIApp:
     context = context_of(request)
     actor = await permission.permitted(request)
     company_id = parameters.company_id(request)
-    await context.store.read_short(lambda tx: service.admit(tx, actor=actor, company_id=company_id))
+    await context.store.read_short(
+        lambda tx: admission.admit(tx, actor, Action.COMPANY_ADMIN_MANAGE, Thing.COMPANY, company_id)
+    )
     body, registration, password_hash = await person_bodies.registration(request, actor)
 
     def work(tx: WriteTx) -> rest_people.UserRecord:
@@ -111,7 +113,7 @@ async def list_administrators(request: Call) -> ASGIApp:
 
     def work(tx: ReadTx, actor: Actor) -> Page:
         company_id = parameters.company_id(request)
-        service.admit(tx, actor=actor, company_id=company_id)
+        admission.admit(tx, actor, Action.COMPANY_ADMIN_MANAGE, Thing.COMPANY, company_id)
         return reads.by_name(
             request,
             lambda window: service.listed(tx, actor=actor, company_id=company_id, window=window),

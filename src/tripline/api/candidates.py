@@ -5,11 +5,12 @@ from typing import Final
 from litestar.types import ASGIApp
 
 from tripline.domain import delegations
-from tripline.domain.access import Action, Actor
+from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.ids import CompanyId
 from tripline.http import answers, changes, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of
 from tripline.http.operations import Value, operation
+from tripline.services import admission
 from tripline.services.fleet import candidates as service
 from tripline.store.transactions import ReadTx, WriteTx
 from tripline.wire.rest import bodies as rest_bodies
@@ -36,7 +37,10 @@ async def register(request: Call) -> ASGIApp:
     context = context_of(request)
 
     actor = await permission.admitted(
-        request, lambda tx, actor: service.require(tx, actor=actor, company_id=parameters.company_id(request))
+        request,
+        lambda tx, actor: admission.admit(
+            tx, actor, Action.CANDIDATE_MANAGE, Thing.COMPANY, parameters.company_id(request)
+        ),
     )
     company_id = parameters.company_id(request)
     body = await parameters.json_object(request)
@@ -81,7 +85,7 @@ async def list_companies(request: Call) -> ASGIApp:
 
     def work(tx: ReadTx, actor: Actor) -> Page:
         company_id = parameters.company_id(request)
-        service.require_reader(tx, actor=actor, company_id=company_id)
+        admission.admit(tx, actor, Action.CANDIDATE_READ, Thing.COMPANY, company_id)
         delegated = bool(parameters.query_flag(request.query_params, "delegated"))
         return reads.by_name(
             request,

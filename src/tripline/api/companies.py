@@ -10,14 +10,14 @@ import msgspec
 from litestar.types import ASGIApp
 
 from tripline.domain import companies, people
-from tripline.domain.access import Action, Actor, Authority
+from tripline.domain.access import Action, Actor, Authority, Thing
 from tripline.domain.companies import Company
 from tripline.domain.ids import CompanyId
 from tripline.domain.refusals import NotFound
 from tripline.http import answers, authentication, changes, pages, parameters, peers, permission, reads
 from tripline.http.context import Call, accounts_of, context_of, fleet_of
 from tripline.http.operations import Value, operation
-from tripline.services import notifications
+from tripline.services import admission, notifications
 from tripline.services.barrier import PIPELINES
 from tripline.services.fleet import companies as service
 from tripline.services.fleet import vehicles
@@ -210,7 +210,7 @@ async def list_vehicles(request: Call) -> ASGIApp:
 
     def work(tx: ReadTx, actor: Actor) -> Page:
         company_id = parameters.company_id(request)
-        service.require(tx, actor=actor, company_id=company_id)
+        admission.admit(tx, actor, Action.COMPANY_READ, Thing.COMPANY, company_id)
         return reads.by_name(
             request,
             lambda window: vehicles.owned_by(tx, actor=actor, company_id=company_id, window=window),

@@ -6,12 +6,12 @@ Follows spec/rest 7.3 and 7.4. `companyId` is narrower: it decides when both are
 from collections.abc import Callable
 from typing import Final
 
-from tripline.domain.access import Actor
+from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.ids import CompanyId
 from tripline.http import pages, parameters, permission
 from tripline.http.context import Call, context_of
 from tripline.http.operations import Value
-from tripline.services.fleet import companies
+from tripline.services import admission
 from tripline.store.transactions import ReadTx
 from tripline.wire.rest.base import Count
 
@@ -37,7 +37,7 @@ async def of_whom_asked(
         if service_type is not None and parameters.query_text(query, "companyId") is None:
             return within(tx, actor, service_type)
         company_id = parameters.company_asked(query, actor)
-        companies.require(tx, actor=actor, company_id=company_id)
+        admission.admit(tx, actor, Action.COMPANY_READ, Thing.COMPANY, company_id)
         return owned(tx, actor, company_id)
 
     return Count(await context_of(request).store.read(work))

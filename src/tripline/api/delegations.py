@@ -10,13 +10,13 @@ from typing import Final
 from litestar.types import ASGIApp
 
 from tripline.domain import delegations
-from tripline.domain.access import Action, Actor
+from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.ids import CompanyId, VehicleId
 from tripline.http import answers, changes, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of
 from tripline.http.operations import operation
-from tripline.services import notifications
-from tripline.services.fleet import candidates, companies
+from tripline.services import admission, notifications
+from tripline.services.fleet import candidates
 from tripline.services.fleet import delegations as service
 from tripline.store.transactions import ReadTx, WriteTx
 from tripline.wire.rest import bodies as rest_bodies
@@ -93,7 +93,7 @@ async def list_companies(request: Call) -> ASGIApp:
 
     def work(tx: ReadTx, actor: Actor) -> Page:
         vehicle_id = parameters.vehicle_id(request)
-        service.require_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
+        admission.admit(tx, actor, Action.VEHICLE_DELEGATIONS_READ, Thing.VEHICLE, vehicle_id)
         return reads.by_name(
             request,
             lambda window: service.of_vehicle(tx, actor=actor, vehicle_id=vehicle_id, window=window),
@@ -122,7 +122,7 @@ async def delegate_to(request: Call, actor: Actor, to_company_id: CompanyId) -> 
 async def _vehicles(request: Call, *, received: bool) -> ASGIApp:
     def work(tx: ReadTx, actor: Actor) -> Page:
         company_id = parameters.company_id(request)
-        companies.require(tx, actor=actor, company_id=company_id)
+        admission.admit(tx, actor, Action.COMPANY_READ, Thing.COMPANY, company_id)
         return reads.by_name(
             request,
             lambda window: service.delegated(tx, actor=actor, company_id=company_id, received=received, window=window),

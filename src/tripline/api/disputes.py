@@ -5,14 +5,14 @@ from typing import Final
 from litestar.types import ASGIApp
 
 from tripline.domain import corrections, fields
-from tripline.domain.access import Action, Actor
+from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.disputes import AlreadyDisputed, NotOpen, OwnDispute, Reason, State, TooManyDisputes
 from tripline.domain.ids import UserId
 from tripline.domain.refusals import BadParameter
 from tripline.http import answers, languages, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of, scores_of
 from tripline.http.operations import Value, operation
-from tripline.services import notifications
+from tripline.services import admission, notifications
 from tripline.services.scores import disputes as service
 from tripline.services.scores.reads import NoScoreYet
 from tripline.store.transactions import ReadTx, WriteTx
@@ -37,7 +37,8 @@ async def open_dispute(request: Call) -> ASGIApp:
     context = context_of(request)
 
     actor = await permission.admitted(
-        request, lambda tx, actor: service.admit_to_trip(tx, actor=actor, trip_id=parameters.trip_id(request))
+        request,
+        lambda tx, actor: admission.admit(tx, actor, Action.DISPUTE_OPEN, Thing.TRIP, parameters.trip_id(request)),
     )
     sent = rest_bodies.read(await parameters.json_object(request), OpenDispute)
     reason = fields.one_of("reason", sent.reason, list(Reason))
@@ -90,7 +91,7 @@ async def list_disputes(request: Call) -> ASGIApp:
 
     def work(tx: ReadTx, actor: Actor) -> Page:
         company_id = parameters.company_id(request)
-        service.admit_to_company(tx, actor=actor, company_id=company_id)
+        admission.admit(tx, actor, Action.DISPUTE_LIST, Thing.COMPANY, company_id)
         asked = fields.one_of("state", parameters.query_text(request.query_params, "state"), list(State))
         state = None if asked is None else State(asked)
         return reads.by_time(

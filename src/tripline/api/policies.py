@@ -5,14 +5,14 @@ from typing import Final
 import msgspec
 from litestar.types import ASGIApp
 
-from tripline.domain.access import Action, Actor
+from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.ids import CompanyId
 from tripline.domain.refusals import BadParameter, NotFound
 from tripline.domain.rescorings import RescoringRequest, UnderWay
 from tripline.http import answers, changes, parameters, permission, reads
 from tripline.http.context import Call, context_of, scores_of
 from tripline.http.operations import Value, operation
-from tripline.services import notifications, shares
+from tripline.services import admission, notifications, shares
 from tripline.services.scores import policy_service, rescorings
 from tripline.store.scores import policies, rescore
 from tripline.store.scores import rescorings as rescoring_rows
@@ -169,7 +169,7 @@ def admitted(tx: ReadTx, request: Call) -> tuple[Actor, CompanyId]:
     """
     actor = permission.permitted_in(tx, request)
     company_id = parameters.company_id(request)
-    policy_service.admit(tx, actor=actor, company_id=company_id)
+    admission.admit(tx, actor, Action.POLICY_CHOOSE, Thing.COMPANY, company_id)
     return actor, company_id
 
 

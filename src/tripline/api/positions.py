@@ -4,10 +4,11 @@ from typing import Final
 
 from litestar.types import ASGIApp
 
-from tripline.domain.access import Action
+from tripline.domain.access import Action, Thing
 from tripline.http import answers, languages, pages, parameters, permission
 from tripline.http.context import Call, context_of, maps_of, scores_of
 from tripline.http.operations import Value, operation
+from tripline.services import admission
 from tripline.services.live import positions as service
 from tripline.services.live import trail
 from tripline.store.transactions import ReadTx
@@ -41,7 +42,7 @@ async def read(request: Call) -> ASGIApp:
     def work(tx: ReadTx) -> service.Answer:
         actor = permission.permitted_in(tx, request)
         company_id = parameters.company_id(request)
-        service.admit(tx, actor=actor, company_id=company_id)
+        admission.admit(tx, actor, Action.COMPANY_READ, Thing.COMPANY, company_id)
         query = request.query_params
         return service.read(
             tx,

@@ -5,12 +5,12 @@ The company's record has their address and the wanted kinds (`companies.py`).
 
 from litestar.types import ASGIApp
 
-from tripline.domain.access import Action, Actor
+from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.ids import CompanyId, SensorId
 from tripline.http import answers, changes, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of
 from tripline.http.operations import operation
-from tripline.services import notifications
+from tripline.services import admission, notifications
 from tripline.services.push import resender, secrets, service
 from tripline.store.push.parked import Which
 from tripline.store.push.secrets import Secret
@@ -50,7 +50,7 @@ async def list_parked(request: Call) -> ASGIApp:
 
     def work(tx: ReadTx, actor: Actor) -> Page:
         company_id = parameters.company_id(request)
-        service.admit(tx, actor=actor, company_id=company_id)
+        admission.admit(tx, actor, Action.PUSH_MANAGE, Thing.COMPANY, company_id)
         return reads.by_time(
             request,
             lambda span: service.parked(tx, actor=actor, company_id=company_id, span=span),
@@ -89,7 +89,7 @@ async def resend(request: Call) -> ASGIApp:
     )
     sent_again = await resender.resend(
         context.store,
-        admit=lambda tx: service.admit(tx, actor=actor, company_id=company_id),
+        admit=lambda tx: admission.admit(tx, actor, Action.PUSH_MANAGE, Thing.COMPANY, company_id),
         which=which,
         ids=context.ids,
         now_ms=now_ms,
@@ -129,7 +129,8 @@ async def rotate_secret(request: Call) -> ASGIApp:
 async def _admitted(request: Call) -> tuple[Actor, CompanyId]:
     """The caller and the company; ownership is checked before the body, and again in the transaction of the change."""
     actor = await permission.admitted(
-        request, lambda tx, actor: service.admit(tx, actor=actor, company_id=parameters.company_id(request))
+        request,
+        lambda tx, actor: admission.admit(tx, actor, Action.PUSH_MANAGE, Thing.COMPANY, parameters.company_id(request)),
     )
     return actor, parameters.company_id(request)
 

@@ -6,12 +6,13 @@ Not here: the call that the platform itself makes before it mounts a sensor (`mo
 from litestar.types import ASGIApp
 
 from tripline.domain import rpc
-from tripline.domain.access import Action, Actor
+from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.ids import RequestId, SensorId
 from tripline.domain.rpc import StoredCall
 from tripline.http import answers, authentication, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of, rpc_of
 from tripline.http.operations import operation
+from tripline.services import admission
 from tripline.services.rpc import requests
 from tripline.store.transactions import ReadTx
 from tripline.wire import rpc as wire
@@ -40,7 +41,7 @@ async def call(request: Call) -> ASGIApp:
     def admitted(tx: ReadTx) -> tuple[Actor, SensorId]:
         actor = permission.permitted_in(tx, request)
         sensor_id = parameters.sensor_id(request)
-        requests.admit(tx, actor=actor, sensor_id=sensor_id)
+        admission.admit(tx, actor, Action.RPC_CALL, Thing.SENSOR, sensor_id)
         return actor, sensor_id
 
     actor, sensor_id = await context.store.read_short(admitted, consistent=False)
@@ -50,7 +51,7 @@ async def call(request: Call) -> ASGIApp:
     def still_admitted(tx: ReadTx) -> None:
         """Check again after waiting: the account, delegation or right may have ended meanwhile."""
         authentication.require_still_in(tx, request)
-        requests.admit(tx, actor=actor, sensor_id=sensor_id)
+        admission.admit(tx, actor, Action.RPC_CALL, Thing.SENSOR, sensor_id)
 
     answered = await rpc_of(request).calls.call(actor=actor, sensor_id=sensor_id, asked=asked, admit=still_admitted)
     return answers.ok(
@@ -99,7 +100,7 @@ async def read(request: Call) -> ASGIApp:
         actor = permission.permitted_in(tx, request)
         sensor_id = parameters.sensor_id(request)
         request_id = RequestId(parameters.path_id(request, "requestId"))
-        requests.admit_to_read(tx, actor=actor, sensor_id=sensor_id)
+        admission.admit(tx, actor, Action.RPC_READ, Thing.SENSOR, sensor_id)
         return requests.read(tx, actor=actor, sensor_id=sensor_id, request_id=request_id)
 
     return answers.ok(await _record(await context_of(request).store.read_short(work)))
@@ -113,5 +114,5 @@ def _reader(tx: ReadTx, request: Call) -> tuple[Actor, SensorId]:
     """The caller, and the sensor."""
     actor = permission.permitted_in(tx, request)
     sensor_id = parameters.sensor_id(request)
-    requests.admit_to_read(tx, actor=actor, sensor_id=sensor_id)
+    admission.admit(tx, actor, Action.RPC_READ, Thing.SENSOR, sensor_id)
     return actor, sensor_id

@@ -12,11 +12,12 @@ from litestar.types import ASGIApp
 from msgspec import UNSET, UnsetType
 
 from tripline.domain import access
-from tripline.domain.access import Action, Actor, Scope
+from tripline.domain.access import Action, Actor, Scope, Thing
 from tripline.http import answers, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of
 from tripline.http.operations import operation
 from tripline.later import Later
+from tripline.services import admission
 from tripline.services.scores import reads as service
 from tripline.store.accounts.accounts import Known
 from tripline.store.lists import Span
@@ -65,11 +66,8 @@ class _Kind(msgspec.Struct, frozen=True):
     record: Callable[[Row], Any]
 
 
-_OWNERS: Final[dict[Owner, tuple[str, _Find[None]]]] = {
-    Owner.VEHICLE: ("vehicleId", service.admit_to_vehicle),
-    Owner.DRIVER: ("driverId", service.admit_to_driver),
-}
-"""The name of an owner's id in the path, and who lets pass."""
+_OWNERS: Final = {Owner.VEHICLE: ("vehicleId", Thing.VEHICLE), Owner.DRIVER: ("driverId", Thing.DRIVER)}
+"""The name of an owner's id in the path, and its kind."""
 
 
 _scored: Final = partial(
@@ -151,7 +149,7 @@ async def _one(request: Call, name: str, find: _Find[R_co]) -> R_co:
 
 async def _page(request: Call, owner: Owner, what: _Kind) -> Page:
     """The page of the owner in the path; refusals in the order of spec/rest 3.3."""
-    name, admit = _OWNERS[owner]
+    name, thing = _OWNERS[owner]
 
     def at_once(known: Known, span: Span) -> reads.Whole:
         scope = access.scope_of(known.actor, Action.DRIVING_READ)
@@ -161,7 +159,7 @@ async def _page(request: Call, owner: Owner, what: _Kind) -> Page:
     def work(tx: ReadTx) -> Page:
         actor = permission.permitted_in(tx, request)
         owner_id = parameters.path_id(request, name)
-        admit(tx, actor=actor, of=owner_id)
+        admission.admit(tx, actor, Action.DRIVING_READ, thing, owner_id)
         by = _by(request)
         return reads.by_time(
             request,

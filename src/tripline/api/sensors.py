@@ -10,15 +10,15 @@ from litestar.types import ASGIApp
 
 from tripline.api import counts
 from tripline.domain import access, sensors
-from tripline.domain.access import Action, Actor
+from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.refusals import BadParameter
 from tripline.domain.sensors import Sensor
 from tripline.http import answers, changes, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of, fleet_of
 from tripline.http.operations import Value, operation
-from tripline.services import notifications
+from tripline.services import admission, notifications
 from tripline.services.barrier import GATEWAYS
-from tripline.services.fleet import companies, removal
+from tripline.services.fleet import removal
 from tripline.services.fleet import sensors as service
 from tripline.store.transactions import ReadTx, WriteTx
 from tripline.wire.rest import bodies as rest_bodies
@@ -118,7 +118,8 @@ async def modify(request: Call) -> ASGIApp:
     context = context_of(request)
 
     actor = await permission.admitted(
-        request, lambda tx, actor: service.admit_to_modify(tx, actor=actor, sensor_id=parameters.sensor_id(request))
+        request,
+        lambda tx, actor: admission.admit(tx, actor, Action.SENSOR_MODIFY, Thing.SENSOR, parameters.sensor_id(request)),
     )
     sensor_id = parameters.sensor_id(request)
     body = await parameters.json_object(request)
@@ -189,7 +190,7 @@ async def list_sensors(request: Call) -> ASGIApp:
 
     def work(tx: ReadTx, actor: Actor) -> Page:
         company_id = parameters.company_asked(request.query_params, actor)
-        companies.require(tx, actor=actor, company_id=company_id)
+        admission.admit(tx, actor, Action.COMPANY_READ, Thing.COMPANY, company_id)
         mounted = parameters.query_flag(request.query_params, "mounted")
         connected = parameters.query_flag(request.query_params, "connected")
         return reads.by_name(

@@ -5,12 +5,13 @@ Not here: the pages behind links (`portal/sharing/`).
 
 from litestar.types import ASGIApp
 
-from tripline.domain.access import Action, Actor
+from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.ids import RecordId
 from tripline.domain.share_links import NotShareable, Shows, TooManyLinks
 from tripline.http import answers, changes, cookies, parameters, permission, reads
 from tripline.http.context import Call, context_of
 from tripline.http.operations import operation
+from tripline.services import admission
 from tripline.services import share_links as service
 from tripline.services.scores.reads import TooLong
 from tripline.store.transactions import ReadTx, WriteTx
@@ -31,7 +32,10 @@ async def make(request: Call) -> ASGIApp:
     context = context_of(request)
 
     actor = await permission.admitted(
-        request, lambda tx, actor: service.admit(tx, actor=actor, vehicle_id=parameters.vehicle_id(request))
+        request,
+        lambda tx, actor: admission.admit(
+            tx, actor, Action.VEHICLE_SHARE, Thing.VEHICLE, parameters.vehicle_id(request)
+        ),
     )
     vehicle_id = parameters.vehicle_id(request)
     sent = rest_bodies.read(await parameters.json_object(request), NewShareLink)

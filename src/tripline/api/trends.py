@@ -10,13 +10,14 @@ from zoneinfo import ZoneInfo
 from litestar.types import ASGIApp
 
 from tripline.domain import fields, trends
-from tripline.domain.access import Action, Actor
+from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.trends import Period, Subject
 from tripline.http import pages, parameters, reads
 from tripline.http.context import Call, context_of
 from tripline.http.operations import Value, operation
 from tripline.http.pages import TimePage
 from tripline.http.parameters import Query
+from tripline.services import admission
 from tripline.services.scores import attention
 from tripline.services.scores import trends as service
 from tripline.services.scores.trends import Place
@@ -81,7 +82,7 @@ async def company_ranking(request: Call) -> ASGIApp:
 
     def work(tx: ReadTx, actor: Actor) -> Ranking:
         company_id = parameters.path_id(request, "companyId")
-        service.admit_to_company(tx, actor=actor, of=company_id)
+        admission.admit(tx, actor, Action.DRIVING_READ, Thing.COMPANY, company_id)
         query, context = request.query_params, context_of(request)
         limit, period = pages.limit_asked(query), _period(query)
         kind = Subject(fields.one_of("of", parameters.query_text(query, "of"), _RANKED) or Subject.VEHICLE.value)
@@ -114,7 +115,7 @@ async def _trend(request: Call, kind: Subject, name: str) -> ASGIApp:
 
     def work(tx: ReadTx, actor: Actor) -> Trend:
         of = parameters.path_id(request, name)
-        service.ADMIT[kind](tx, actor=actor, of=of)
+        admission.admit(tx, actor, Action.DRIVING_READ, service.THINGS[kind], of)
         asked, period = pages.time_page(request), _period(request.query_params)
         zone = context_of(request).time_zone
         found = service.trend(

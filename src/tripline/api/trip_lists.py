@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from tripline.api import tracks
 from tripline.domain import fields
-from tripline.domain.access import Action, Actor
+from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.ids import CompanyId, UserId, VehicleId
 from tripline.domain.instants import DAY_MS
 from tripline.domain.listed_trips import REASONS, Filters, ListedTrip, State, TripSums
@@ -24,7 +24,7 @@ from tripline.http.operations import Value, operation
 from tripline.http.pages import TimePage
 from tripline.http.parameters import Query
 from tripline.later import Later
-from tripline.services import places
+from tripline.services import admission, places
 from tripline.services.fleet import trip_lists, vehicle_days
 from tripline.services.fleet.vehicle_days import DaySamples
 from tripline.services.scores.reads import TooLong
@@ -167,7 +167,7 @@ async def read_day_track(request: Call) -> Response[bytes]:
 def _of_day(tx: ReadTx, request: Call, actor: Actor) -> tuple[VehicleId, int]:
     """The vehicle and the day of a path. Raises `NotFound`, `Forbidden`, `BadParameter`."""
     vehicle_id = parameters.vehicle_id(request)
-    trip_lists.admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
+    admission.admit(tx, actor, Action.DRIVING_READ, Thing.VEHICLE, vehicle_id)
     return vehicle_id, fields.day("date", request.path_params["date"])
 
 

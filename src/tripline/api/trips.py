@@ -5,12 +5,13 @@ from typing import Any, TypeVar
 
 from litestar.types import ASGIApp
 
-from tripline.domain.access import Action, Actor
+from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.ids import VehicleId
 from tripline.domain.stored_trips import JudgedTrip, StoredEvent, StoredMicrotrip, StoredTrip
 from tripline.http import answers, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of
 from tripline.http.operations import operation
+from tripline.services import admission
 from tripline.services.fleet import trip_lists
 from tripline.store.devices import events as device_events
 from tripline.store.lists import Span
@@ -103,7 +104,7 @@ async def list_microtrips(request: Call) -> ASGIApp:
 
     def work(tx: ReadTx, actor: Actor) -> Page:
         trip_id = parameters.trip_id(request)
-        trip_lists.admit_to_trip(tx, actor=actor, trip_id=trip_id)
+        admission.admit(tx, actor, Action.DRIVING_READ, Thing.TRIP, trip_id)
         return reads.by_time(
             request,
             lambda span: microtrips.of_trip(tx, trip_id, span),
@@ -122,7 +123,7 @@ async def _page_of_vehicle(
 
     def work(tx: ReadTx, actor: Actor) -> Page:
         vehicle_id = parameters.vehicle_id(request)
-        trip_lists.admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
+        admission.admit(tx, actor, Action.DRIVING_READ, Thing.VEHICLE, vehicle_id)
         return reads.by_time(
             request,
             lambda span: read_rows(tx, vehicle_id, span),

@@ -11,13 +11,13 @@ from litestar.types import ASGIApp
 
 from tripline.api import person_bodies
 from tripline.domain import access, people
-from tripline.domain.access import Action, Actor, Authority
+from tripline.domain.access import Action, Actor, Authority, Thing
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.refusals import BadParameter, NotFound
 from tripline.http import answers, changes, pages, parameters, permission, reads
 from tripline.http.context import Call, context_of
 from tripline.http.operations import Value, operation
-from tripline.services import notifications
+from tripline.services import admission, notifications
 from tripline.services.fleet import people as service
 from tripline.services.fleet import vehicles
 from tripline.store.transactions import ReadTx, WriteTx
@@ -249,5 +249,5 @@ async def _count(request: Call, role: Authority) -> ASGIApp:
 def _company(tx: ReadTx, request: Call, actor: Actor) -> CompanyId:
     """The company of the list, which the actor may read. Raises `NotFound`, `Forbidden`."""
     company_id = parameters.company_asked(request.query_params, actor)
-    service.admit_to_list(tx, actor=actor, company_id=company_id)
+    admission.admit(tx, actor, Action.PERSON_LIST, Thing.COMPANY, company_id)
     return company_id

@@ -10,12 +10,12 @@ from litestar.types import ASGIApp
 
 from tripline.api import counts
 from tripline.domain import access, vehicles
-from tripline.domain.access import Action, Actor
+from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.refusals import BadParameter
 from tripline.http import answers, changes, parameters, permission, reads
 from tripline.http.context import Call, context_of
 from tripline.http.operations import Value, operation
-from tripline.services import notifications
+from tripline.services import admission, notifications
 from tripline.services.fleet import vehicles as service
 from tripline.store.listing.vehicles import Filters
 from tripline.store.transactions import ReadTx, WriteTx
@@ -99,7 +99,10 @@ async def modify(request: Call) -> ASGIApp:
     context = context_of(request)
 
     actor = await permission.admitted(
-        request, lambda tx, actor: service.admit_to_modify(tx, actor=actor, vehicle_id=parameters.vehicle_id(request))
+        request,
+        lambda tx, actor: admission.admit(
+            tx, actor, Action.VEHICLE_MODIFY, Thing.VEHICLE, parameters.vehicle_id(request)
+        ),
     )
     vehicle_id = parameters.vehicle_id(request)
     body = await parameters.json_object(request)

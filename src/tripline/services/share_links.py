@@ -16,13 +16,14 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from tripline.domain import access, share_links
-from tripline.domain.access import Action, Actor
+from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.history import Change, Event
 from tripline.domain.ids import RecordId, TimeIds, TripId, VehicleId, no_of
 from tripline.domain.positions import Position
 from tripline.domain.refusals import Forbidden
 from tripline.domain.share_links import LinkGone, NotShareable, ShareLink, Shows, TooManyLinks
 from tripline.domain.stored_trips import JudgedTrip
+from tripline.services import admission
 from tripline.services.fleet import history
 from tripline.services.live import trail
 from tripline.services.scores import reads as score_reads
@@ -67,16 +68,9 @@ class SharedTrip(NamedTuple):
     until_ms: int
 
 
-def admit(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> None:
-    """Admit an actor who may share the vehicle. Raises `NotFound`, `Forbidden`."""
-    scope = access.scope_of(actor, Action.VEHICLE_SHARE)
-    access.admit(vehicles.inside(tx, scope, vehicle_id), access.Thing.VEHICLE)
-
-
 def admit_to_trip(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> ToShare:
     """Return a trip that the actor may share. Raises `NotFound`, `Forbidden`, `NotShareable`."""
-    scope = access.scope_of(actor, Action.VEHICLE_SHARE)
-    access.admit(trips.trip_inside(tx, scope, trip_id), access.Thing.TRIP)
+    admission.admit(tx, actor, Action.VEHICLE_SHARE, Thing.TRIP, trip_id)
     trip = trips.trip_of(tx, trip_id)
     if trip.vehicle_id is None:
         raise NotShareable("without_vehicle")

@@ -13,7 +13,7 @@ import msgspec
 from litestar.response import Response
 
 from tripline.domain import access, companies, pushes
-from tripline.domain.access import Action, Actor
+from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.companies import Company
 from tripline.domain.device_messages import EVENT_NUMBERS, TRIP_NUMBERS
 from tripline.domain.ids import CompanyId
@@ -27,7 +27,7 @@ from tripline.portal.frame.deletions import GoesChanged
 from tripline.portal.frame.forms import Form
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_of
-from tripline.services import notifications
+from tripline.services import admission, notifications
 from tripline.services.fleet import companies as company_service
 from tripline.services.push import http_requests, resender, secrets, service
 from tripline.services.push.trials import Trial
@@ -128,7 +128,7 @@ async def send(request: Call) -> Response[bytes]:
     which = Which(company_id=own, message_ids=chosen or None, until_ms=now_ms, unconfirmed=state is State.UNCONFIRMED)
     sent = await resender.resend(
         context.store,
-        admit=lambda tx: service.admit(tx, actor=visitor.actor, company_id=own),
+        admit=lambda tx: admission.admit(tx, visitor.actor, Action.PUSH_MANAGE, Thing.COMPANY, own),
         which=which,
         ids=context.ids,
         now_ms=now_ms,
@@ -147,7 +147,7 @@ async def _overview(
     own = own_of(visitor.actor)
 
     def work(tx: ReadTx) -> PushesView:
-        service.admit(tx, actor=visitor.actor, company_id=own)
+        admission.admit(tx, visitor.actor, Action.PUSH_MANAGE, Thing.COMPANY, own)
         company = company_service.read(tx, actor=visitor.actor, company_id=own)
         wanted = pushes.selected(company.notify_msg_type)
         known = tuple(number for number in KNOWN if number in wanted)

@@ -13,7 +13,7 @@ import msgspec
 from litestar.response import Response
 
 from tripline.domain import access, sensors
-from tripline.domain.access import Action
+from tripline.domain.access import Action, Thing
 from tripline.domain.activations import Step
 from tripline.domain.ids import RequestId, VehicleId, ms_of_no
 from tripline.domain.refusals import BadParameter, NotFound, Refusal
@@ -27,7 +27,7 @@ from tripline.portal.frame.deletions import GoesChanged
 from tripline.portal.frame.notices import Undo
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_in, visitor_of
-from tripline.services import notifications
+from tripline.services import admission, notifications
 from tripline.services.fleet import goes_with, lists, vehicles
 from tripline.services.fleet import sensors as service
 from tripline.services.rpc import activation as rpc_activation
@@ -236,7 +236,7 @@ async def calls(request: Call) -> Response[bytes]:
     def work(tx: ReadTx) -> tuple[Visitor, Sensor, list[StoredCall]]:
         visitor = visitor_in(tx, request)
         sensor_id, actor = parameters.sensor_id(request), visitor.actor
-        requests.admit_to_read(tx, actor=actor, sensor_id=sensor_id)
+        admission.admit(tx, actor, Action.RPC_READ, Thing.SENSOR, sensor_id)
         span = Span(limit=CALLS + 1, after=windows.text(request, "after") or None)
         try:
             found = requests.of_sensor(tx, actor=actor, sensor_id=sensor_id, span=span)

@@ -25,7 +25,7 @@ from tripline.portal.frame.record_forms import FormValues
 from tripline.portal.frame.visitors import Visitor, visitor_in
 from tripline.portal.records import histories
 from tripline.portal.records.histories import Lines
-from tripline.services import notifications
+from tripline.services import admission, notifications
 from tripline.services.fleet import administrators, companies, goes_with, overviews
 from tripline.services.fleet import people as service
 from tripline.services.fleet.overviews import PersonOverview
@@ -173,7 +173,7 @@ def _to_register(tx: ReadTx, request: Call, role: Authority) -> tuple[Visitor, s
     if role is not ADMINISTRATOR:
         access.company_of(visitor.actor)
         return visitor, None
-    administrators.admit(tx, actor=visitor.actor, company_id=parameters.company_id(request))
+    admission.admit(tx, visitor.actor, Action.COMPANY_ADMIN_MANAGE, Thing.COMPANY, parameters.company_id(request))
     return visitor, _company(tx, request, visitor, role)
 
 

@@ -28,7 +28,7 @@ from tripline.portal.frame.page import page
 from tripline.portal.frame.record_forms import ChangedMeanwhile
 from tripline.portal.frame.visitors import Visitor, visitor_in
 from tripline.portal.scores import policy_words
-from tripline.services import notifications, shares
+from tripline.services import admission, notifications, shares
 from tripline.services.fleet import history
 from tripline.services.scores import policy_service, rescorings
 from tripline.services.scores.policy_service import InForce, PreviewUnderWay
@@ -257,7 +257,7 @@ async def _show(
 def _admitted(tx: ReadTx, request: Call) -> tuple[Visitor, CompanyId]:
     visitor = visitor_in(tx, request)
     company_id = parameters.company_id(request)
-    policy_service.admit(tx, actor=visitor.actor, company_id=company_id)
+    admission.admit(tx, visitor.actor, Action.POLICY_CHOOSE, Thing.COMPANY, company_id)
     return visitor, company_id
 
 

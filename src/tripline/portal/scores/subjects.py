@@ -26,6 +26,7 @@ from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in
 from tripline.portal.scores import charts, policy_words
 from tripline.scoring import quality
+from tripline.services import admission
 from tripline.services.fleet import history
 from tripline.services.scores import disputes
 from tripline.services.scores import trends as service
@@ -134,7 +135,7 @@ async def _show(request: Call, kind: Subject, name: str) -> Response[bytes]:
 
     def work(tx: ReadTx) -> tuple[Visitor, Shown]:
         visitor = visitor_in(tx, request)
-        service.ADMIT[kind](tx, actor=visitor.actor, of=of)
+        admission.admit(tx, visitor.actor, Action.DRIVING_READ, service.THINGS[kind], of)
         points = service.trend(tx, kind, of, period, first=first, last=today, ascending=True, limit=SPANS[period] + 1)
         shown = Shown(name=history.name_of(tx, _THINGS[kind], of), points=points, policies=_policies(tx, points))
         if kind is not Subject.COMPANY:

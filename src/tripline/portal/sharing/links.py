@@ -11,7 +11,7 @@ import msgspec
 from litestar.response import Response
 
 from tripline.domain import share_links
-from tripline.domain.access import Action
+from tripline.domain.access import Action, Thing
 from tripline.domain.ids import RecordId
 from tripline.domain.refusals import BadParameter, Refusal
 from tripline.domain.share_links import HOURS, NotShareable, Shows, TooManyLinks
@@ -22,6 +22,7 @@ from tripline.http.context import Call, context_of
 from tripline.portal.frame import forms, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_of
+from tripline.services import admission
 from tripline.services import share_links as service
 from tripline.services.fleet import vehicles
 from tripline.services.scores.reads import TooLong
@@ -93,7 +94,7 @@ async def end(request: Call) -> Response[bytes]:
 
 def _vehicle(request: Call, tx: ReadTx, visitor: Visitor) -> Subject:
     vehicle_id = parameters.vehicle_id(request)
-    service.admit(tx, actor=visitor.actor, vehicle_id=vehicle_id)
+    admission.admit(tx, visitor.actor, Action.VEHICLE_SHARE, Thing.VEHICLE, vehicle_id)
     return Subject(f"/fleet/vehicles/{vehicle_id}", vehicles.read(tx, actor=visitor.actor, vehicle_id=vehicle_id))
 
 

@@ -23,7 +23,7 @@ from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
 from tripline.portal.trips import trip_page
 from tripline.portal.trips.costs import Cost
 from tripline.portal.trips.trip_page import PATH
-from tripline.services import notifications
+from tripline.services import admission, notifications
 from tripline.services.scores import disputes as service
 from tripline.services.scores.disputes import ToDecide
 from tripline.services.scores.reads import NoScoreYet
@@ -133,7 +133,7 @@ async def _contest(
 
     def admitted(tx: ReadTx) -> Visitor:
         visitor = visitor_in(tx, request)
-        service.admit_to_trip(tx, actor=visitor.actor, trip_id=trip_id)
+        admission.admit(tx, visitor.actor, Action.DISPUTE_OPEN, Thing.TRIP, trip_id)
         return visitor
 
     visitor = await context_of(request).store.read_short(admitted)

@@ -24,8 +24,8 @@ from tripline.portal.frame import base_map, figures, views
 from tripline.portal.frame.figures import Figures
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in
-from tripline.services import places
-from tripline.services.fleet import history, trip_lists, vehicle_days
+from tripline.services import admission, places
+from tripline.services.fleet import history, vehicle_days
 from tripline.store.transactions import ReadTx
 
 PATH: Final = "/fleet/vehicles/{vehicleId}/days"
@@ -179,7 +179,7 @@ def _hours(found: VehicleDay, zone: ZoneInfo) -> list[tuple[str, float]]:
 
 def _admitted(tx: ReadTx, request: Call, visitor: Visitor) -> VehicleId:
     vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
-    trip_lists.admit_to_vehicle(tx, actor=visitor.actor, vehicle_id=vehicle_id)
+    admission.admit(tx, visitor.actor, Action.DRIVING_READ, Thing.VEHICLE, vehicle_id)
     return vehicle_id
 
 

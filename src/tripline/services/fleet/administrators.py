@@ -8,27 +8,21 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from tripline.domain import access, people
-from tripline.domain.access import Action, Actor, Authority
+from tripline.domain.access import Action, Actor, Authority, Thing
 from tripline.domain.ids import CompanyId, SensorId, TimeIds, UserId
 from tripline.domain.people import Registration, User
 from tripline.domain.refusals import NotFound
+from tripline.services import admission
 from tripline.services.fleet import people as persons
 from tripline.services.fleet import removal
 from tripline.store import lists
-from tripline.store.fleet import companies
 from tripline.store.fleet import people as rows
 from tripline.store.transactions import ReadTx, WriteTx
 
 
-def admit(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
-    """Let pass who may manage the administrators of the company. Raises `NotFound` or `Forbidden`."""
-    scope = access.scope_of(actor, Action.COMPANY_ADMIN_MANAGE)
-    access.admit(companies.inside(tx, scope, company_id), access.Thing.COMPANY)
-
-
 def find(tx: ReadTx, *, actor: Actor, company_id: CompanyId, user_id: UserId) -> User:
     """The administrator of the company, if the actor may manage both. Raises `NotFound` or `Forbidden`."""
-    admit(tx, actor=actor, company_id=company_id)
+    admission.admit(tx, actor, Action.COMPANY_ADMIN_MANAGE, Thing.COMPANY, company_id)
     scope = access.scope_of(actor, Action.COMPANY_ADMIN_MANAGE)
     found = access.admitted(rows.find(tx, scope, (Authority.COMPANY_ADMIN,), user_id), access.Thing.ADMINISTRATOR)
     if found.company_id != company_id:
@@ -47,7 +41,7 @@ def register(
     now_ms: int,
 ) -> User:
     """The new administrator. Raises `NotFound`, `Forbidden` or `people.EmailTaken`."""
-    admit(tx, actor=actor, company_id=company_id)
+    admission.admit(tx, actor, Action.COMPANY_ADMIN_MANAGE, Thing.COMPANY, company_id)
     return persons.create(
         tx,
         actor,
@@ -87,6 +81,6 @@ def delete(
 
 
 def listed(tx: ReadTx, *, actor: Actor, company_id: CompanyId, window: lists.Window) -> Sequence[User]:
-    """The company's administrators, by name; the caller called `admit`. Raises `UnknownOffset`."""
+    """The company's administrators, by name; the caller admitted the actor. Raises `UnknownOffset`."""
     scope = access.scope_of(actor, Action.COMPANY_ADMIN_MANAGE)
     return rows.of_company(tx, scope, company_id, Authority.COMPANY_ADMIN, window)

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from tripline.domain import access, delegations
-from tripline.domain.access import Action, Actor, Scope
+from tripline.domain.access import Action, Actor, Scope, Thing
 from tripline.domain.companies import Company
 from tripline.domain.delegations import Relation, Step
 from tripline.domain.history import Event
 from tripline.domain.ids import CompanyId, RecordId, TimeIds
+from tripline.services import admission
 from tripline.services.fleet import history
 from tripline.store import lists
 from tripline.store.fleet import candidates as rows
@@ -15,18 +16,6 @@ from tripline.store.fleet import companies as company_rows
 from tripline.store.transactions import ReadTx, WriteTx
 
 _ANY_COMPANY = Scope.everything("deal with companies out of reach")
-
-
-def require(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
-    """Check that the actor may manage the company's candidates. Raises `NotFound` or `Forbidden`."""
-    scope = access.scope_of(actor, Action.CANDIDATE_MANAGE)
-    access.admit(company_rows.inside(tx, scope, company_id), access.Thing.COMPANY)
-
-
-def require_reader(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
-    """Check that the actor may see the company's candidates. Raises `NotFound` or `Forbidden`."""
-    scope = access.scope_of(actor, Action.CANDIDATE_READ)
-    access.admit(company_rows.inside(tx, scope, company_id), access.Thing.COMPANY)
 
 
 def register(
@@ -70,7 +59,7 @@ def remove(
     Raises `NotFound`, also if it is not a candidate, `Forbidden` or `delegations.HoldsVehicles`.
     """
     counterpart(tx, to_company_id)
-    require(tx, actor=actor, company_id=company_id)
+    admission.admit(tx, actor, Action.CANDIDATE_MANAGE, Thing.COMPANY, company_id)
     delegations.standing_after(rows.standing(tx, company_id, to_company_id), Step.REMOVE)
     rows.remove(tx, company_id, to_company_id)
     event = Event.CANDIDATE_REMOVED
@@ -80,7 +69,7 @@ def remove(
 def of_company(
     tx: ReadTx, *, actor: Actor, company_id: CompanyId, delegated: bool, window: lists.Window
 ) -> Sequence[Relation]:
-    """The company's candidates, or its delegated companies, by name; the caller called `require_reader`.
+    """The company's candidates, or its delegated companies, by name; the caller admitted the actor.
 
     Raises `UnknownOffset`.
     """

@@ -90,12 +90,6 @@ def mine(tx: ReadTx, *, actor: Actor) -> Company:
     return read(tx, actor=actor, company_id=actor.company_id)
 
 
-def require(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
-    """Let pass an actor who may see the company. Raises `NotFound` or `Forbidden`."""
-    scope = access.scope_of(actor, Action.COMPANY_READ)
-    access.admit(rows.inside(tx, scope, company_id), access.Thing.COMPANY)
-
-
 def own(tx: ReadTx, *, actor: Actor) -> Company:
     """The actor's company. Raises `Forbidden` for an account without one.
 

@@ -113,14 +113,8 @@ def revocable(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, to_company_id:
     return vehicle, receiver
 
 
-def require_vehicle(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> None:
-    """Check that the actor may see the vehicle's delegations. Raises `NotFound` or `Forbidden`."""
-    scope = access.scope_of(actor, Action.VEHICLE_DELEGATIONS_READ)
-    access.admit(vehicles.inside(tx, scope, vehicle_id), access.Thing.VEHICLE)
-
-
 def of_vehicle(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, window: lists.Window) -> Sequence[Delegation]:
-    """The delegations of the vehicle, by company name, after `require_vehicle`. Raises `UnknownOffset`."""
+    """The delegations of the vehicle, by company name; the caller admitted the actor. Raises `UnknownOffset`."""
     scope = access.scope_of(actor, Action.VEHICLE_DELEGATIONS_READ)
     return rows.of_vehicle(tx, scope, vehicle_id, window)
 
@@ -130,7 +124,7 @@ def delegated(
 ) -> Sequence[Vehicle]:
     """The vehicles that the company received, or delegated to others, and that the actor may see, by number.
 
-    The caller called `companies.require`. Raises `UnknownOffset`.
+    The caller admitted the actor to the company. Raises `UnknownOffset`.
     """
     scope = access.scope_of(actor, Action.VEHICLE_READ)
     return vehicles.delegated(tx, scope, company_id, window, received=received)

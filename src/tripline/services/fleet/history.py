@@ -6,7 +6,6 @@ An entry outlives its subject: after a deletion the same readers have access, un
 Not here: the content of an entry (`domain/history.py`).
 """
 
-from collections.abc import Callable
 from typing import Any, Final, TypedDict, Unpack
 
 from tripline.domain import access
@@ -17,9 +16,9 @@ from tripline.domain.ids import CompanyId, RowNo, SensorId, TimeIds, UserId, Veh
 from tripline.domain.people import User
 from tripline.domain.sensors import Sensor
 from tripline.domain.vehicles import Vehicle
-from tripline.store.accounts import accounts
-from tripline.store.fleet import companies, sensors, vehicles
+from tripline.services import admission
 from tripline.store.fleet import history as rows
+from tripline.store.fleet import sensors, vehicles
 from tripline.store.fleet.vehicles import OwnedVehicle
 from tripline.store.lists import Span
 from tripline.store.transactions import ReadTx, WriteTx
@@ -90,9 +89,8 @@ def admit(tx: ReadTx, *, actor: Actor, thing: Thing, thing_id: str) -> None:
     """Let pass who may read the history of the thing, be it deleted or not; of a company: that of its record,
     candidates and imports. Raises `NotFound` or `Forbidden`.
     """
-    action, inside_of = _ADMITS[thing]
-    scope = access.scope_of(actor, action)
-    inside = inside_of(tx, scope, thing_id)
+    scope = access.scope_of(actor, _READS[thing])
+    inside = admission.INSIDE[thing](tx, scope, thing_id)
     if inside is None:
         inside = rows.inside_deleted(tx, scope, rows.Thing[thing.name], thing_id)
     access.admit(inside, thing)
@@ -140,9 +138,9 @@ def _seen(actor: Actor) -> rows.Visibility:
 
 
 _NAMED: Final = (Action.USER_READ, Action.VEHICLE_READ, Action.SENSOR_READ)
-_ADMITS: Final[dict[Thing, tuple[Action, Callable[[ReadTx, Scope, Any], bool | None]]]] = {
-    Thing.VEHICLE: (Action.VEHICLE_HISTORY_READ, vehicles.inside),
-    Thing.SENSOR: (Action.SENSOR_HISTORY_READ, sensors.inside),
-    Thing.USER: (Action.USER_HISTORY_READ, accounts.inside),
-    Thing.COMPANY: (Action.COMPANY_HISTORY_READ, companies.inside),
+_READS: Final = {
+    Thing.VEHICLE: Action.VEHICLE_HISTORY_READ,
+    Thing.SENSOR: Action.SENSOR_HISTORY_READ,
+    Thing.USER: Action.USER_HISTORY_READ,
+    Thing.COMPANY: Action.COMPANY_HISTORY_READ,
 }

@@ -10,7 +10,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from tripline.domain import access
-from tripline.domain.access import Action, Actor, Authority, Reach, Scope
+from tripline.domain.access import Action, Actor, Authority, Reach, Scope, Thing
+from tripline.services import admission
 from tripline.services.fleet import companies as company_service
 from tripline.services.fleet import people as people_service
 from tripline.services.listings import Listing, within
@@ -69,7 +70,7 @@ def _of_people(tx: ReadTx, actor: Actor, filters: people.Filters) -> tuple[Actor
     """For an account without a company the list is empty."""
     company_id = filters.company_id or actor.company_id
     if company_id is not None:
-        people_service.admit_to_list(tx, actor=actor, company_id=company_id)
+        admission.admit(tx, actor, Action.PERSON_LIST, Thing.COMPANY, company_id)
     return actor, access.scope_of(actor, Action.PERSON_LIST), filters
 
 

@@ -21,7 +21,6 @@ from tripline.services.accounts import registry
 from tripline.services.fleet import companies, history, removal
 from tripline.store import lists
 from tripline.store.accounts import links, sessions
-from tripline.store.fleet import companies as company_rows
 from tripline.store.fleet import people as rows
 from tripline.store.listing import people as listing
 from tripline.store.transactions import ReadTx, WriteTx
@@ -187,19 +186,13 @@ def delete(
     return removal.deleted_person(tx, actor, user, ids=ids, now_ms=now_ms)
 
 
-def admit_to_list(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
-    """Let pass who may list the people of the company. Raises `NotFound` or `Forbidden`."""
-    scope = access.scope_of(actor, Action.PERSON_LIST)
-    access.admit(company_rows.inside(tx, scope, company_id), access.Thing.COMPANY)
-
-
 def listed(tx: ReadTx, *, actor: Actor, company_id: CompanyId, role: Authority, window: lists.Window) -> Sequence[User]:
-    """The company's directors or drivers, by name; the caller called `admit_to_list`. Raises `UnknownOffset`."""
+    """The company's directors or drivers, by name; the caller admitted the actor. Raises `UnknownOffset`."""
     return rows.of_company(tx, access.scope_of(actor, Action.PERSON_LIST), company_id, role, window)
 
 
 def count(tx: ReadTx, *, actor: Actor, company_id: CompanyId, role: Authority) -> int:
-    """Count the company's directors or drivers; the caller called `admit_to_list`."""
+    """Count the company's directors or drivers; the caller admitted the actor."""
     filters = listing.Filters(company_id=company_id, role=role)
     return listing.LIST.count(tx, access.scope_of(actor, Action.PERSON_LIST), filters)
 

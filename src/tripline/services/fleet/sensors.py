@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from tripline.domain import access, sensors
 from tripline.domain import history as entries
-from tripline.domain.access import Action, Actor, Scope
+from tripline.domain.access import Action, Actor, Scope, Thing
 from tripline.domain.companies import Company
 from tripline.domain.history import Event
 from tripline.domain.ids import CompanyId, SensorId, TimeIds, VehicleId, ms_of_no
@@ -21,7 +21,7 @@ from tripline.domain.refusals import NotFound
 from tripline.domain.sensors import Registration, Sensor
 from tripline.domain.stored_trips import StoredMicrotrip
 from tripline.domain.vehicles import Vehicle
-from tripline.services import notifications
+from tripline.services import admission, notifications
 from tripline.services.fleet import companies, history
 from tripline.services.notifications import Notification
 from tripline.services.rpc import activation
@@ -111,7 +111,7 @@ def owned_by(
     mounted: bool | None = None,
     connected: bool | None = None,
 ) -> Sequence[Sensor]:
-    """The company's sensors that the actor may see, by serial number; the caller called `companies.require`.
+    """The company's sensors that the actor may see, by serial number; the caller admitted the actor to the company.
 
     `mounted` selects those with or without a vehicle, `connected` those whose device is connected or not. Raises
     `UnknownOffset`.
@@ -121,7 +121,7 @@ def owned_by(
 
 
 def count_owned(tx: ReadTx, *, actor: Actor, company_id: CompanyId, mounted: bool | None) -> int:
-    """Count the sensors of `owned_by`; the caller called `companies.require`."""
+    """Count the sensors of `owned_by`; the caller admitted the actor to the company."""
     filters = listing.Filters(company_id=company_id, mounted=mounted)
     return listing.LIST.count(tx, access.scope_of(actor, Action.SENSOR_READ), filters)
 
@@ -137,11 +137,6 @@ def find(tx: ReadTx, *, actor: Actor, action: Action, sensor_id: SensorId) -> Se
     """The sensor with its access token, if the actor may do the action on it. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, action)
     return access.admitted(rows.find(tx, scope, sensor_id, tokens=scope), access.Thing.SENSOR)
-
-
-def admit_to_modify(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> None:
-    """Let pass who may modify the sensor. Raises `NotFound` or `Forbidden`."""
-    access.admit(rows.inside(tx, access.scope_of(actor, Action.SENSOR_MODIFY), sensor_id), access.Thing.SENSOR)
 
 
 def modify(
@@ -245,7 +240,7 @@ def latest(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> Latest:
 
     A sensor goes from vehicle to vehicle: who sees it on this one need not see where it was before.
     """
-    access.admit(rows.inside(tx, access.scope_of(actor, Action.SENSOR_READ), sensor_id), access.Thing.SENSOR)
+    admission.admit(tx, actor, Action.SENSOR_READ, Thing.SENSOR, sensor_id)
     values = latest_values.of_sensor(tx, sensor_id)
     heard = [ms_of_no(no) for no in latest_values.newest_rows(tx, sensor_id)]
     # An event's value has the device's time; its row has the time of receipt.

@@ -8,16 +8,14 @@ Not here: finding rows (`store/trips/trip_list.py`), lists by creation (`store/t
 from typing import Final
 
 from tripline.domain import access, listed_trips
-from tripline.domain.access import Action, Actor, Authority
+from tripline.domain.access import Action, Actor, Authority, Thing
 from tripline.domain.ids import CompanyId, TripId, UserId, VehicleId
 from tripline.domain.instants import DAY_MS
 from tripline.domain.listed_trips import Filters, ListedTrip, TripSums
 from tripline.domain.refusals import NotFound
 from tripline.domain.stored_trips import JudgedTrip, StoredMicrotrip, StoredTrip
-from tripline.services.fleet import companies
-from tripline.services.scores import reads
+from tripline.services import admission
 from tripline.services.scores.reads import TooLong
-from tripline.store.fleet import vehicles
 from tripline.store.listing.pages import Page, PageRequest
 from tripline.store.lists import Span
 from tripline.store.transactions import ReadTx
@@ -45,11 +43,11 @@ def query_of(
     """Return the query for these trips; a driver who names nothing gets his own. Raises `NotFound`, `Forbidden`."""
     scope = access.scope_of(actor, Action.DRIVING_READ)
     if vehicle_id is not None:
-        admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
+        admission.admit(tx, actor, Action.DRIVING_READ, Thing.VEHICLE, vehicle_id)
     if user_id is not None:
-        reads.admit_to_driver(tx, actor=actor, of=user_id)
+        admission.admit(tx, actor, Action.DRIVING_READ, Thing.DRIVER, user_id)
     if company_id is not None:
-        companies.require(tx, actor=actor, company_id=company_id)
+        admission.admit(tx, actor, Action.COMPANY_READ, Thing.COMPANY, company_id)
     if actor.authority is Authority.DRIVER and vehicle_id is None and company_id is None:
         user_id = user_id or actor.user_id
     return TripQuery(
@@ -78,27 +76,15 @@ def sums(tx: ReadTx, *, actor: Actor, query: TripQuery) -> TripSums:
     return listed_trips.summed(found)
 
 
-def admit_to_vehicle(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> None:
-    """Check that the actor may read the vehicle's driving data. Raises `NotFound` or `Forbidden`."""
-    scope = access.scope_of(actor, Action.DRIVING_READ)
-    access.admit(vehicles.inside(tx, scope, vehicle_id), access.Thing.VEHICLE)
-
-
-def admit_to_trip(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> None:
-    """Let pass who may read the trip. Raises `NotFound` or `Forbidden`."""
-    scope = access.scope_of(actor, Action.DRIVING_READ)
-    access.admit(rows.trip_inside(tx, scope, trip_id), access.Thing.TRIP)
-
-
 def read_trip(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> JudgedTrip:
     """The trip. Raises `NotFound` or `Forbidden`."""
-    admit_to_trip(tx, actor=actor, trip_id=trip_id)
+    admission.admit(tx, actor, Action.DRIVING_READ, Thing.TRIP, trip_id)
     return rows.trip_of(tx, trip_id)
 
 
 def latest_trip(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> StoredTrip:
     """The vehicle's newest trip. Raises `Forbidden`, or `NotFound` also when it has none."""
-    admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
+    admission.admit(tx, actor, Action.DRIVING_READ, Thing.VEHICLE, vehicle_id)
     found = rows.trips_of_vehicle(tx, vehicle_id, Span(limit=1))
     if not found:
         raise NotFound("trip")
@@ -107,7 +93,7 @@ def latest_trip(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> StoredTri
 
 def latest_microtrip(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> StoredMicrotrip:
     """The vehicle's newest microtrip. Raises `Forbidden`, or `NotFound` also when it has none."""
-    admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
+    admission.admit(tx, actor, Action.DRIVING_READ, Thing.VEHICLE, vehicle_id)
     found = microtrips.latest_of_vehicle(tx, vehicle_id)
     if found is None:
         raise NotFound("microtrip")

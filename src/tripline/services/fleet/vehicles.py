@@ -100,11 +100,6 @@ def read_by_number(tx: ReadTx, *, actor: Actor, vehicle_no: str) -> Vehicle:
     return access.admitted(found, access.Thing.VEHICLE)
 
 
-def admit_to_modify(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> None:
-    """Let pass who may modify the vehicle. Raises `NotFound` or `Forbidden`."""
-    access.admit(rows.inside(tx, access.scope_of(actor, Action.VEHICLE_MODIFY), vehicle_id), access.Thing.VEHICLE)
-
-
 def find(tx: ReadTx, *, actor: Actor, action: Action, vehicle_id: VehicleId) -> Vehicle:
     """The vehicle, if the actor may do the action on it. Raises `NotFound` or `Forbidden`."""
     return access.admitted(rows.find(tx, access.scope_of(actor, action), vehicle_id), access.Thing.VEHICLE)
@@ -182,7 +177,7 @@ def managed_by(tx: ReadTx, *, actor: Actor, director_id: UserId, window: lists.W
 
 
 def owned_by(tx: ReadTx, *, actor: Actor, company_id: CompanyId, window: lists.Window) -> Sequence[Vehicle]:
-    """The company's own vehicles that the actor may see, by number; the caller called `companies.require`.
+    """The company's own vehicles that the actor may see, by number; the caller admitted the actor to the company.
 
     Raises `UnknownOffset`.
     """
@@ -191,7 +186,7 @@ def owned_by(tx: ReadTx, *, actor: Actor, company_id: CompanyId, window: lists.W
 
 
 def count_owned(tx: ReadTx, *, actor: Actor, company_id: CompanyId, which: Filters) -> int:
-    """Count the company's own vehicles that the actor may see; the caller called `companies.require`."""
+    """Count the company's own vehicles that the actor may see; the caller admitted the actor to the company."""
     return listing.LIST.count(tx, access.scope_of(actor, Action.VEHICLE_READ), replace(which, company_id=company_id))
 
 

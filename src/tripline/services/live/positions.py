@@ -23,7 +23,6 @@ from tripline.language.catalogue import Language
 from tripline.ports.maps import PlaceNames, RoadMatcher, Spot
 from tripline.scoring import rules
 from tripline.services import places
-from tripline.services.fleet import companies
 from tripline.store import positions
 from tripline.store import positions as rows
 from tripline.store.fleet import vehicles
@@ -69,7 +68,7 @@ class Answer(NamedTuple):
 def read(tx: ReadTx, *, actor: Actor, company_id: CompanyId, since: str | None, limit: int, now_ms: int) -> Answer:
     """Positions of the company's own and delegated vehicles that the actor may see; with a cursor, only changes.
 
-    Raises `UnknownCursor`. Call `companies.require` first.
+    Raises `UnknownCursor`. The caller admitted the actor to the company.
     """
     scope = access.scope_of(actor, Action.DRIVING_READ)
     newest_no, whose = rows.now_no(tx), _whose(actor, company_id)
@@ -89,11 +88,6 @@ def read(tx: ReadTx, *, actor: Actor, company_id: CompanyId, since: str | None, 
         base64.urlsafe_b64encode(msgspec.json.encode(at)).decode().rstrip("="),
         has_next,
     )
-
-
-def admit(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
-    """Admit an actor who may see the company. Raises `NotFound`, `Forbidden`."""
-    companies.require(tx, actor=actor, company_id=company_id)
 
 
 def _opened(text: str, whose: str, newest_no: int, now_ms: int) -> _Cursor:

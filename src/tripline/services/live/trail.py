@@ -9,10 +9,10 @@ from typing import Final, NamedTuple, TypeVar
 from zoneinfo import ZoneInfo
 
 from tripline.domain import positions, samples, trends
-from tripline.domain.access import Actor
+from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.ids import VehicleId
 from tripline.domain.instants import DAY_MS
-from tripline.services.fleet import trip_lists
+from tripline.services import admission
 from tripline.store.transactions import ReadTx
 from tripline.store.trips import microtrips as rows
 
@@ -37,7 +37,7 @@ class Point(NamedTuple):
 
 def read(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, zone: ZoneInfo, now_ms: int) -> list[Point]:
     """Return the way since midnight in the time zone, by time. Raises `NotFound`, `Forbidden`."""
-    trip_lists.admit_to_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
+    admission.admit(tx, actor, Action.DRIVING_READ, Thing.VEHICLE, vehicle_id)
     begin_ms = trends.midnight_ms(trends.day_of(now_ms, zone), zone)
     packed = rows.samples(tx, vehicle_id, since_ms=begin_ms - OPEN_MS, limit=MESSAGES)
     return way(packed, begin_ms=begin_ms, end_ms=now_ms)

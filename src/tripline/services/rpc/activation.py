@@ -10,13 +10,14 @@ from typing import Final
 import msgspec
 
 from tripline.domain import access, activations, rpc, sensors
-from tripline.domain.access import Action, Actor
+from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.activations import Step
 from tripline.domain.history import Event, Fact
 from tripline.domain.ids import RequestId, SensorId, TimeIds, VehicleId, ms_of_no
 from tripline.domain.refusals import NotFound
 from tripline.domain.rpc import ACTIVATION, Call, CallEvent
 from tripline.domain.sensors import Sensor
+from tripline.services import admission
 from tripline.services.fleet import sensors as fleet_sensors
 from tripline.services.notifications import Notification
 from tripline.services.rpc import requests
@@ -92,14 +93,14 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
 def awaited(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> RequestId | None:
     """Id of the sensor's pending activation, if any. Raises `NotFound` or `Forbidden`."""
-    requests.admit_to_read(tx, actor=actor, sensor_id=sensor_id)
+    admission.admit(tx, actor, Action.RPC_READ, Thing.SENSOR, sensor_id)
     found = rpc_activations.of_sensor(tx, sensor_id)
     return None if found is None else found[0]
 
 
 def read(tx: ReadTx, *, actor: Actor, sensor_id: SensorId, request_id: RequestId) -> Progress:
     """Return the progress of an activation. Raises `NotFound` or `Forbidden`."""
-    requests.admit_to_read(tx, actor=actor, sensor_id=sensor_id)
+    admission.admit(tx, actor, Action.RPC_READ, Thing.SENSOR, sensor_id)
     call = requests.read(tx, actor=actor, sensor_id=sensor_id, request_id=request_id)
     if call.method != ACTIVATION:
         raise NotFound("call")

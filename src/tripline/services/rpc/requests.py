@@ -15,18 +15,12 @@ from tripline.domain.rpc import Call, CallEvent, State, StoredCall
 from tripline.services import notifications
 from tripline.services.notifications import Notification
 from tripline.services.push.notices import Post
-from tripline.store.fleet import sensors
 from tripline.store.lists import Span
 from tripline.store.rpc import activations as rpc_activations
 from tripline.store.rpc import calls as rpc_calls
 from tripline.store.rpc.calls import Standing
 from tripline.store.transactions import ReadTx, WriteTx
 from tripline.wire.rpc import CallRequest
-
-
-def admit(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> None:
-    """Admit an actor who may call the sensor's device. Raises `NotFound` or `Forbidden`."""
-    access.admit(sensors.inside(tx, access.scope_of(actor, Action.RPC_CALL), sensor_id), access.Thing.SENSOR)
 
 
 def begin(
@@ -120,19 +114,14 @@ def end_all(tx: WriteTx, calls: list[Call], *, event: CallEvent, ids: TimeIds, n
     return (*pending, *notifications.rpc_answered(call.id for call in ended))
 
 
-def admit_to_read(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> None:
-    """Admit an actor who may read the calls to the sensor's device. Raises `NotFound` or `Forbidden`."""
-    access.admit(sensors.inside(tx, access.scope_of(actor, Action.RPC_READ), sensor_id), access.Thing.SENSOR)
-
-
 def read(tx: ReadTx, *, actor: Actor, sensor_id: SensorId, request_id: RequestId) -> StoredCall:
-    """Return a call, after `admit`. Raises `NotFound`, or `Forbidden` for one made outside the actor's reach."""
+    """Return a call, after admission. Raises `NotFound`, or `Forbidden` for one made outside the actor's reach."""
     scope = access.scope_of(actor, Action.RPC_READ)
     return access.admitted(rpc_calls.find_stored(tx, scope, sensor_id, request_id), access.Thing.CALL)
 
 
 def latest(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> StoredCall:
-    """Return the newest call within the actor's reach, after `admit`. Raises `NotFound` if there is none."""
+    """Return the newest call within the actor's reach, after admission. Raises `NotFound` if there is none."""
     found = rpc_calls.latest_stored(tx, access.scope_of(actor, Action.RPC_READ), sensor_id)
     if found is None:
         raise NotFound("call")
@@ -140,5 +129,5 @@ def latest(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> StoredCall:
 
 
 def of_sensor(tx: ReadTx, *, actor: Actor, sensor_id: SensorId, span: Span) -> Sequence[StoredCall]:
-    """Calls made within the actor's reach, after `admit`. Raises `UnknownOffset`."""
+    """Calls made within the actor's reach, after admission. Raises `UnknownOffset`."""
     return rpc_calls.stored_of_sensor(tx, access.scope_of(actor, Action.RPC_READ), sensor_id, span)

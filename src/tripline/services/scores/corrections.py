@@ -24,13 +24,14 @@ from tripline.domain.people import DRIVING_ROLES
 from tripline.domain.trends import NOTHING
 from tripline.domain.vehicles import Vehicle
 from tripline.language.catalogue import Language
+from tripline.services import admission
 from tripline.services.accounts import letters
 from tripline.services.fleet import assignments, history
 from tripline.store.accounts import accounts, mail_outbox
 from tripline.store.fleet import people, vehicles
 from tripline.store.scores import scores, sums
 from tripline.store.transactions import ReadTx, WriteTx
-from tripline.store.trips import drivers, trips
+from tripline.store.trips import drivers
 
 
 def to_correct(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> TripDriver:
@@ -38,8 +39,7 @@ def to_correct(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> TripDriver:
 
     Raises `NotFound`, `Forbidden`, `OwnTrip`, `UnderWay`, `WithoutVehicle`.
     """
-    scope = access.scope_of(actor, Action.DISPUTE_DECIDE)
-    access.admit(trips.trip_inside(tx, scope, trip_id), Thing.TRIP)
+    admission.admit(tx, actor, Action.DISPUTE_DECIDE, Thing.TRIP, trip_id)
     known = drivers.of_trip(tx, trip_id)
     if actor.user_id in (known.driver_id, known.recorded_id):
         raise OwnTrip("drove")

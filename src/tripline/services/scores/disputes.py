@@ -36,12 +36,11 @@ from tripline.ports.maps import RoadMatcher
 from tripline.scoring.covers import Interval
 from tripline.scoring.rules import EventType
 from tripline.scoring.score import COUNTED
-from tripline.services import notifications
+from tripline.services import admission, notifications
 from tripline.services.accounts import letters
 from tripline.services.push import notices
 from tripline.services.scores import corrections, reads
 from tripline.store.accounts import accounts, mail_outbox
-from tripline.store.fleet import companies
 from tripline.store.lists import Span
 from tripline.store.scores import disputes, policies, rescore, scores
 from tripline.store.scores import reads as score_reads
@@ -49,7 +48,6 @@ from tripline.store.scores.disputes import Annulled, Event, OwnedTrip
 from tripline.store.scores.policies import Policy
 from tripline.store.scores.scores import Task
 from tripline.store.transactions import ReadTx, Store, WriteTx
-from tripline.store.trips import trips
 
 if TYPE_CHECKING:
     from tripline.services.scores import explanation
@@ -235,11 +233,6 @@ class DisputeService:
         return Disputed(event.id, event.event_type, event.event_ms, _kind(event), *interval)
 
 
-def admit_to_trip(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> None:
-    """Admit an actor who may dispute the trip or its events. Raises `NotFound`, `Forbidden`."""
-    _trip(tx, actor, Action.DISPUTE_OPEN, trip_id)
-
-
 def to_decide(tx: ReadTx, *, actor: Actor, dispute_id: str) -> Dispute:
     """Return a dispute that the actor may decide. Raises `NotFound`, `Forbidden`, `OwnDispute`."""
     scope = access.scope_of(actor, Action.DISPUTE_DECIDE)
@@ -267,15 +260,6 @@ def of_trip(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> list[Dispute]:
     return disputes.of_trip(tx, _trip(tx, actor, Action.DRIVING_READ, trip_id).no)
 
 
-def admit_to_company(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
-    """Admit an actor who may decide disputes about any of the company's vehicles.
-
-    Raises `NotFound`, `Forbidden`.
-    """
-    scope = access.scope_of(actor, Action.DISPUTE_LIST)
-    access.admit(companies.inside(tx, scope, company_id), Thing.COMPANY)
-
-
 def of_company(tx: ReadTx, *, actor: Actor, company_id: CompanyId, span: Span, state: State | None) -> list[Dispute]:
     """The company's disputes that the actor may decide, in the order they were opened. Raises `UnknownOffset`."""
     scope = access.scope_of(actor, Action.DISPUTE_DECIDE)
@@ -283,8 +267,7 @@ def of_company(tx: ReadTx, *, actor: Actor, company_id: CompanyId, span: Span, s
 
 
 def _trip(tx: ReadTx, actor: Actor, action: Action, trip_id: TripId) -> OwnedTrip:
-    scope = access.scope_of(actor, action)
-    access.admit(trips.trip_inside(tx, scope, trip_id), Thing.TRIP)
+    admission.admit(tx, actor, action, Thing.TRIP, trip_id)
     return disputes.trip(tx, trip_id)
 
 

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from tripline.domain import access, trends
-from tripline.domain.access import Action, Actor, Authority, Scope
+from tripline.domain.access import Action, Actor, Authority, Scope, Thing
 from tripline.domain.history import Change, Event
 from tripline.domain.ids import CompanyId, TimeIds
 from tripline.domain.policies import Source
@@ -18,6 +18,7 @@ from tripline.domain.shares import Holder, Shares
 from tripline.ports.clocks import Clock
 from tripline.ports.maps import RoadMatcher
 from tripline.scoring.rules import Rules
+from tripline.services import admission
 from tripline.services.fleet import history
 from tripline.services.scores import rescore
 from tripline.services.scores.rescore import Preview
@@ -130,7 +131,7 @@ class PolicyService:
 
         Return the instant it takes effect. Raises `NotFound`, `Forbidden`, `BadParameter`.
         """
-        admit(tx, actor=actor, company_id=company_id)
+        admission.admit(tx, actor, Action.POLICY_CHOOSE, Thing.COMPANY, company_id)
         if no is not None:
             known(tx, no)
         now_ms = self._clock()
@@ -155,15 +156,9 @@ class PolicyService:
         return begins
 
 
-def admit(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> None:
-    """Admit an actor who may choose the company's policy. Raises `NotFound` or `Forbidden`."""
-    scope = access.scope_of(actor, Action.POLICY_CHOOSE)
-    access.admit(companies.inside(tx, scope, company_id), access.Thing.COMPANY)
-
-
 def choices(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> list[Chosen]:
     """Policies chosen for the company, earliest first. Raises `NotFound` or `Forbidden`."""
-    admit(tx, actor=actor, company_id=company_id)
+    admission.admit(tx, actor, Action.POLICY_CHOOSE, Thing.COMPANY, company_id)
     return policies.choices_of(tx, Kind.COMPANY, company_id)
 
 

@@ -1,7 +1,7 @@
 """Read scores and GPS events, within the actor's reach.
 
-Pages are read directly from `store/scores/reads.py` after `admit_...`. Not here: computing scores (`services/scores`,
-`scoring/`).
+Pages are read directly from `store/scores/reads.py` after admission (`services/admission.py`). Not here: computing
+scores (`services/scores`, `scoring/`).
 """
 
 from typing import Final
@@ -9,24 +9,22 @@ from typing import Final
 import msgspec
 
 from tripline.domain import access, samples
-from tripline.domain.access import Action, Actor
+from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.disputes import Dispute
-from tripline.domain.ids import TripId, UserId, VehicleId
+from tripline.domain.ids import TripId
 from tripline.domain.refusals import BadParameter, NotFound
 from tripline.domain.scores import WhyNot, why_not
 from tripline.domain.trips import State
 from tripline.scoring import quality
 from tripline.scoring.rules import Rules
+from tripline.services import admission
 from tripline.services.scores import duplicates
-from tripline.store.accounts import accounts
-from tripline.store.fleet import vehicles
 from tripline.store.scores import covers, disputes, policies, scores
 from tripline.store.scores import reads as score_reads
 from tripline.store.scores.policies import Policy
 from tripline.store.scores.reads import Explainable, StoredEvent, Version
 from tripline.store.scores.scores import Task, Total
 from tripline.store.transactions import ReadTx
-from tripline.store.trips import trips
 
 EXPLAINED: Final = 200_000
 """Most samples of a trip that can be explained: two days at one a second, 60 MB while it is judged."""
@@ -43,22 +41,9 @@ class NoScoreYet(NotFound):
     code = "score.none"
 
 
-def admit_to_vehicle(tx: ReadTx, *, actor: Actor, of: str) -> None:
-    """Admit an actor who may read the vehicle's driving data. Raises `NotFound`, `Forbidden`."""
-    scope = access.scope_of(actor, Action.DRIVING_READ)
-    access.admit(vehicles.inside(tx, scope, VehicleId(of)), access.Thing.VEHICLE)
-
-
-def admit_to_driver(tx: ReadTx, *, actor: Actor, of: str) -> None:
-    """Admit an actor who may read the person's driving data. Raises `NotFound`, `Forbidden`."""
-    scope = access.scope_of(actor, Action.DRIVING_READ)
-    access.admit(accounts.inside(tx, scope, UserId(of)), access.Thing.DRIVER)
-
-
 def trip_score(tx: ReadTx, *, actor: Actor, of: str) -> score_reads.Row:
     """Return the score of a trip (`analytics.SCORE`). Raises `NotFound`, `Forbidden`, `NoScoreYet`."""
-    scope = access.scope_of(actor, Action.DRIVING_READ)
-    access.admit(trips.trip_inside(tx, scope, TripId(of)), access.Thing.TRIP)
+    admission.admit(tx, actor, Action.DRIVING_READ, Thing.TRIP, TripId(of))
     found = score_reads.score_of_trip(tx, of)
     if found is None:
         standing = score_reads.why_no_score(tx, of)
@@ -150,8 +135,7 @@ def to_explain_stored(tx: ReadTx, *, actor: Actor, of: str) -> ScoreFacts | None
 
 
 def _explainable(tx: ReadTx, actor: Actor, trip_id: str) -> Explainable:
-    scope = access.scope_of(actor, Action.DRIVING_READ)
-    access.admit(trips.trip_inside(tx, scope, TripId(trip_id)), access.Thing.TRIP)
+    admission.admit(tx, actor, Action.DRIVING_READ, Thing.TRIP, TripId(trip_id))
     kept = score_reads.to_explain(tx, trip_id)
     if kept.score is None and kept.not_scored is None:
         raise _not_scored(kept.state, None)
@@ -172,8 +156,7 @@ def _facts(tx: ReadTx, kept: Explainable) -> ScoreFacts:
 
 def version(tx: ReadTx, *, actor: Actor, of: str) -> str:
     """The version of a trip's explanation, scored or not. Raises `NotFound`, `Forbidden`."""
-    scope = access.scope_of(actor, Action.DRIVING_READ)
-    access.admit(trips.trip_inside(tx, scope, TripId(of)), access.Thing.TRIP)
+    admission.admit(tx, actor, Action.DRIVING_READ, Thing.TRIP, TripId(of))
     return version_text(score_reads.version(tx, of))
 
 
@@ -201,7 +184,7 @@ def _counting(tx: ReadTx, kept: Explainable) -> TripId | None:
 
 def vehicle_total(tx: ReadTx, *, actor: Actor, of: str) -> Total:
     """Return the accumulated score of a vehicle. Raises `NotFound`, `Forbidden`, `NoScoreYet`."""
-    admit_to_vehicle(tx, actor=actor, of=of)
+    admission.admit(tx, actor, Action.DRIVING_READ, Thing.VEHICLE, of)
     found = score_reads.total_of_vehicle(tx, of)
     if found is None:
         raise NoScoreYet("vehicle")

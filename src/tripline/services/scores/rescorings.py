@@ -10,6 +10,7 @@ from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.ids import CompanyId, TimeIds
 from tripline.domain.refusals import BadParameter
 from tripline.domain.rescorings import NEXT, Cause, Ended, Rescoring, RescoringRequest
+from tripline.services import admission
 from tripline.services.scores import policy_service
 from tripline.services.scores.rescore import Outcome
 from tripline.store.lists import Span
@@ -24,7 +25,7 @@ def begin(
 
     Raises `NotFound`, `Forbidden`, `BadParameter`, `UnderWay`.
     """
-    policy_service.admit(tx, actor=actor, company_id=company_id)
+    admission.admit(tx, actor, Action.POLICY_CHOOSE, Thing.COMPANY, company_id)
     if asked.policy is not None:
         if not asked.dry_run:
             raise BadParameter("policy_tried_only", field="policy")

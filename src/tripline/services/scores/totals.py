@@ -11,11 +11,12 @@ from typing import Final
 
 import msgspec
 
-from tripline.domain.access import Actor
+from tripline.domain.access import Action, Actor, Thing
 from tripline.scoring import quality
 from tripline.scoring.quality import Quality
 from tripline.scoring.rules import Accumulation
-from tripline.services.scores.reads import NoScoreYet, TooLong, admit_to_vehicle
+from tripline.services import admission
+from tripline.services.scores.reads import NoScoreYet, TooLong
 from tripline.store.scores import policies
 from tripline.store.scores import reads as rows
 from tripline.store.transactions import ReadTx
@@ -53,7 +54,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 
 def explained(tx: ReadTx, *, actor: Actor, of: str) -> Explanation:
     """Explain a vehicle's accumulated score. Raises `NotFound`, `Forbidden`, `NoScoreYet`, `TooLong`."""
-    admit_to_vehicle(tx, actor=actor, of=of)
+    admission.admit(tx, actor, Action.DRIVING_READ, Thing.VEHICLE, of)
     kept = rows.total_of_vehicle(tx, of)
     if kept is None:
         raise NoScoreYet("vehicle")

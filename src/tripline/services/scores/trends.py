@@ -4,17 +4,13 @@ Not here: figures of sums (`domain/trends.py`), their rows (`store/scores/trends
 `rankings.py`), percentiles (`standing_keeper.py`).
 """
 
-from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import msgspec
 
-from tripline.domain import access, trends
-from tripline.domain.access import Action, Actor
-from tripline.domain.ids import CompanyId
+from tripline.domain import trends
+from tripline.domain.access import Thing
 from tripline.domain.trends import Period, RankedBy, Subject, Sums
-from tripline.services.scores import reads
-from tripline.store.fleet import companies
 from tripline.store.lists import UnknownOffset
 from tripline.store.scores import rankings
 from tripline.store.scores import sums as score_sums
@@ -43,17 +39,8 @@ class Places(NamedTuple):
     places: list[Place]
 
 
-def admit_to_company(tx: ReadTx, *, actor: Actor, of: str) -> None:
-    """Admit an actor who may read the company's driving data. Raises `NotFound`, `Forbidden`."""
-    scope = access.scope_of(actor, Action.DRIVING_READ)
-    access.admit(companies.inside(tx, scope, CompanyId(of)), access.Thing.COMPANY)
-
-
-ADMIT: Final[dict[Subject, Callable[..., None]]] = {
-    Subject.VEHICLE: reads.admit_to_vehicle,
-    Subject.DRIVER: reads.admit_to_driver,
-    Subject.COMPANY: admit_to_company,
-}
+THINGS: Final = {Subject.VEHICLE: Thing.VEHICLE, Subject.DRIVER: Thing.DRIVER, Subject.COMPANY: Thing.COMPANY}
+"""Admit readers by `Action.DRIVING_READ`."""
 
 
 def trend(

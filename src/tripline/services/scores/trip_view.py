@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from tripline.domain import access, instants
-from tripline.domain.access import Action, Actor, Scope
+from tripline.domain.access import Action, Actor, Scope, Thing
 from tripline.domain.disputes import Dispute
 from tripline.domain.ids import TripId, UserId
 from tripline.domain.instants import DAY_MS
@@ -21,6 +21,7 @@ from tripline.domain.vehicle_days import Ends
 from tripline.later import Later
 from tripline.ports.maps import RoadMatcher
 from tripline.scoring.rules import Rules
+from tripline.services import admission
 from tripline.services.fleet import overviews, trip_lists
 from tripline.services.fleet.overviews import Named
 from tripline.services.scores import reads
@@ -117,7 +118,7 @@ def load() -> None:
 
 def version(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> list[object]:
     """Return values that change with the trip's samples, score and disputes. Raises `NotFound`, `Forbidden`."""
-    trip_lists.admit_to_trip(tx, actor=actor, trip_id=trip_id)
+    admission.admit(tx, actor, Action.DRIVING_READ, Thing.TRIP, trip_id)
     kept = score_reads.to_explain(tx, trip_id)
     known = disputes.of_trip(tx, kept.trip_no) if kept.disputes else []
     facts = [kept.state, kept.not_scored, kept.score, kept.judged_ms, kept.changed_ms, kept.latest]

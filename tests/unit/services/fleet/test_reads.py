@@ -8,9 +8,10 @@ from tests.support import rows
 from tests.support.refused import refused
 
 from tripline.domain import companies, sensors, vehicles
-from tripline.domain.access import Actor, Authority
+from tripline.domain.access import Action, Actor, Authority, Thing
 from tripline.domain.ids import SensorId, TimeIds, UserId, VehicleId
 from tripline.domain.refusals import Forbidden
+from tripline.services import admission
 from tripline.services.fleet import companies as company_service
 from tripline.services.fleet import sensors as sensor_service
 from tripline.services.fleet import trip_lists
@@ -70,13 +71,13 @@ class Fleet:
 
 
 def _trips(fleet, span):
-    trip_lists.admit_to_vehicle(fleet.tx, actor=fleet.actor, vehicle_id=fleet.vehicles[0])
+    admission.admit(fleet.tx, fleet.actor, Action.DRIVING_READ, Thing.VEHICLE, fleet.vehicles[0])
     return trip_rows.trips_of_vehicle(fleet.tx, fleet.vehicles[0], span)
 
 
 def _microtrips(fleet, span):
     trip_id = fleet.trips[0][1]
-    trip_lists.admit_to_trip(fleet.tx, actor=fleet.actor, trip_id=trip_id)
+    admission.admit(fleet.tx, fleet.actor, Action.DRIVING_READ, Thing.TRIP, trip_id)
     return microtrips.of_trip(fleet.tx, trip_id, span)
 
 
