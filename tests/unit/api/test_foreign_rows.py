@@ -29,6 +29,12 @@ LISTS = {
     "/api/tre/v1_3/vehicle/{W}/analytics/gpsEvent": "T",
     "/api/tre/v1_2/driver/{was delegated driver of P}/analytics/drivingScore": "T",
 }
+OF_R = {
+    # A list of R's own, and an existing row of somebody else.
+    "/api/tre/v1_3/company/{R}/dispute": "D",
+    "/api/tre/v1_3/company/{R}/scoring/rescoring": "rescoring of P",
+    "/sessions": "session of P",
+}
 SEARCHED = [path for path, row in LISTS.items() if row != "T"]
 
 
@@ -43,17 +49,19 @@ def settled(tmp_path, scenario):
 
 def test_offset_that_is_anothers_row_is_answered_like_one_that_is_nobodys(tmp_path):
     async def scenario(app, world):
+        (session,) = (await app.get(world.of("P"), "/sessions", limit=1))["data"]
+        ids = world.ids | {"session of P": session["id"]["id"]}
         told = {}
-        for path, foreign in LISTS.items():
-            address = path.format_map(world.ids)
-            answers = [
-                await app.refused(world.of("P"), "GET", address, limit=1, idOffset=offset)
-                for offset in (world.ids[foreign], world.ids["unknown"])
-            ]
-            told[path] = answers[0] == answers[1] and answers[0][:2] == (400, 31)
+        for owner, lists in {"P": LISTS, "R": OF_R}.items():
+            for path, foreign in lists.items():
+                answers = [
+                    await app.refused(world.of(owner), "GET", path.format_map(ids), limit=1, idOffset=offset)
+                    for offset in (ids[foreign], ids["unknown"])
+                ]
+                told[path] = answers[0] == answers[1] and answers[0][:2] == (400, 31)
         return told
 
-    assert settled(tmp_path, scenario) == dict.fromkeys(LISTS, True)
+    assert settled(tmp_path, scenario) == dict.fromkeys([*LISTS, *OF_R], True)
 
 
 @pytest.mark.parametrize("search", ["%", "_", "%%", "[A-Z]", "*", "?", "\\", "' OR 1=1 --"])
