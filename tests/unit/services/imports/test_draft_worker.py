@@ -206,6 +206,33 @@ def test_commit_whose_process_is_killed_at_any_moment_is_done_once(tmp_path, at,
     assert rest.run(tmp_path, scenario) == (State.DONE, ROWS + 1)
 
 
+@pytest.mark.parametrize("at", [1, 6], ids=["begun", "about to register"])
+def test_commit_that_another_process_took_over_is_left_to_that_one(tmp_path, at):
+    class Overtaken(Dying):
+        async def _run(self, run, work):
+            self._left -= 1
+            if self._left == -1:
+                with pytest.raises(Killed):
+                    await self.other.work()
+            return await run(work)
+
+    async def scenario(app):
+        desk = await office(app)
+        draft = await desk.checked(support.vehicles(ROWS + 1))
+        await desk.does(draft, drafts.commit)
+        store = Overtaken(app.store, at, committed=False)
+        store.other = desk.worker(Dying(app.store, 0, committed=True))
+        await desk.worker(store).work()
+        left = (await desk.read(draft)).state, await count(app)
+        await desk.work()
+        return left, ((await desk.read(draft)).state, await count(app))
+
+    left, done = rest.run(tmp_path, scenario)
+
+    assert left == (State.COMMITTING, 0)
+    assert done == (State.DONE, ROWS + 1)
+
+
 @pytest.mark.parametrize("at", range(9))
 def test_check_whose_process_is_killed_at_any_moment_is_made_anew(tmp_path, at):
     async def scenario(app):
