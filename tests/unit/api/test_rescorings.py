@@ -116,7 +116,7 @@ def test_wrong_value_names_the_field_and_begins_nothing(run):
 
     for (status, code, message), (body, field) in zip(refused, WRONG, strict=True):
         assert (status, code) == (400, 31), body
-        assert field in message, body
+        assert f"'{field}'" in message, body
     assert after["rescoring"] is None
 
 
