@@ -113,7 +113,7 @@ def settle(tx: WriteTx, *, actor: Actor, call: Call, ids: TimeIds, now_ms: int) 
     If the claim expired and another process settled the same call, that result counts. Raises `lines.LineBusy` if the
     line has changed since.
     """
-    sensor = _of_call(tx, actor, call)
+    sensor = sensors.find(tx, actor=actor, action=Action.CARRIER_UNPAUSE, sensor_id=call.sensor_id)
     if _holds(tx, call) and sensor.line is not None:
         after = replace(sensor.line, nw_status=lines.moved(sensor.line.nw_status, LineEvent.UNPAUSE))
         rows.put(tx, after, now_ms=now_ms)
@@ -150,11 +150,6 @@ def _change(status: NwStatus, ids: TimeIds, now_ms: int) -> Change:
 def _holds(tx: ReadTx, call: Call) -> bool:
     claim = rows.claim_of(tx, call.sensor_id)
     return claim is not None and claim.request_id == call.request_id
-
-
-def _of_call(tx: ReadTx, actor: Actor, call: Call) -> Sensor:
-    scope = access.scope_of(actor, Action.CARRIER_UNPAUSE)
-    return access.admitted(sensor_rows.find(tx, scope, call.sensor_id, tokens=scope), access.Thing.SENSOR)
 
 
 def _status(sensor: Sensor) -> NwStatus:

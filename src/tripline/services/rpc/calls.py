@@ -208,7 +208,7 @@ class Calls:
         return await self._store.read_short(look)
 
     async def _end(self, call: Call, event: CallEvent) -> None:
-        _, pending = await self._gathering.write(
+        pending = await self._gathering.write(
             lambda tx: requests.end(tx, request_id=call.id, event=event, ids=self._ids, now_ms=self._clock())
         )
         notifications.send(self._signals, pending)

@@ -7,6 +7,7 @@ Only the device's success mounts the sensor; the requester is answered when the 
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final, TypeAlias
 
 import msgspec
@@ -25,7 +26,6 @@ from tripline.services.fleet import sensors as fleet_sensors
 from tripline.services.fleet.sensors import Mounting
 from tripline.services.rpc import activation, requests
 from tripline.services.rpc.calls import Answered, Calls
-from tripline.store.fleet import sensors as sensor_rows
 from tripline.store.rpc import activations as rpc_activations
 from tripline.store.transactions import ReadTx, Store, WriteTx
 from tripline.wire import rpc as wire
@@ -64,7 +64,8 @@ class Mounter:
         )
         if answered is not None:
             _require_willing(answered)
-        return await self._store.read_short(lambda tx: _read(tx, actor, sensor_id)), answered
+        find = partial(fleet_sensors.find, actor=actor, action=Action.SENSOR_MOUNT, sensor_id=sensor_id)
+        return await self._store.read_short(find), answered
 
     async def start(
         self, *, actor: Actor, sensor_id: SensorId, vehicle_id: VehicleId, look: Look | None = None
@@ -107,53 +108,29 @@ class Mounter:
     def _begin(
         self, tx: WriteTx, actor: Actor, sensor_id: SensorId, vehicle_id: VehicleId, ack_ms: int
     ) -> tuple[Call, bytes] | None:
-        now_ms = self._clock()
-        return begin(
+        """Store an activation, and return it with its message; it supersedes a pending one.
+
+        None if the sensor was mounted on the vehicle meanwhile. Raises `NotFound`, `Forbidden`,
+        `sensors.AlreadyMounted` or `rpc.VehicleIncomplete`.
+        """
+        now_ms, scope = self._clock(), access.scope_of(actor, Action.SENSOR_MOUNT)
+        sensor, vehicle = fleet_sensors.both(tx, scope, sensor_id, vehicle_id)
+        if sensors.mounted_status(sensor, vehicle_id) is None:
+            return None
+        params = _params(sensor, vehicle, self._upload_period_s)
+        call = requests.insert(
             tx,
-            actor=actor,
             sensor_id=sensor_id,
-            vehicle_id=vehicle_id,
-            upload_period_s=self._upload_period_s,
+            user_id=actor.user_id,
+            method=rpc.ACTIVATION,
+            params=params,
             ack_ms=ack_ms,
             ids=self._ids,
             now_ms=now_ms,
+            activation_on=vehicle_id,
         )
-
-
-def begin(
-    tx: WriteTx,
-    *,
-    actor: Actor,
-    sensor_id: SensorId,
-    vehicle_id: VehicleId,
-    upload_period_s: int,
-    ack_ms: int,
-    ids: TimeIds,
-    now_ms: int,
-) -> tuple[Call, bytes] | None:
-    """Store an activation, and return it with its message; it supersedes a pending one.
-
-    None if the sensor was mounted on the vehicle meanwhile. Raises `NotFound`, `Forbidden`, `sensors.AlreadyMounted` or
-    `rpc.VehicleIncomplete`.
-    """
-    scope = access.scope_of(actor, Action.SENSOR_MOUNT)
-    sensor, vehicle = fleet_sensors.both(tx, scope, sensor_id, vehicle_id)
-    if sensors.mounted_status(sensor, vehicle_id) is None:
-        return None
-    params = _params(sensor, vehicle, upload_period_s)
-    call = requests.insert(
-        tx,
-        sensor_id=sensor_id,
-        user_id=actor.user_id,
-        method=rpc.ACTIVATION,
-        params=params,
-        ack_ms=ack_ms,
-        ids=ids,
-        now_ms=now_ms,
-        activation_on=vehicle_id,
-    )
-    rpc_activations.put(tx, call, vehicle_id, now_ms=now_ms)
-    return call, wire.message(_METHOD, params)
+        rpc_activations.put(tx, call, vehicle_id, now_ms=now_ms)
+        return call, wire.message(_METHOD, params)
 
 
 def _params(sensor: Sensor, vehicle: Vehicle, upload_period_s: int) -> bytes:
@@ -177,8 +154,3 @@ def _require_willing(answered: Answered) -> None:
         if code is None:
             raise rpc.ActivationRefused("without_code")
         raise rpc.ActivationRefused("code", device_code=code)
-
-
-def _read(tx: ReadTx, actor: Actor, sensor_id: SensorId) -> Sensor:
-    scope = access.scope_of(actor, Action.SENSOR_MOUNT)
-    return access.admitted(sensor_rows.find(tx, scope, sensor_id, tokens=scope), access.Thing.SENSOR)

@@ -18,7 +18,6 @@ from tripline.services.push.notices import Post
 from tripline.store.lists import Span
 from tripline.store.rpc import activations as rpc_activations
 from tripline.store.rpc import calls as rpc_calls
-from tripline.store.rpc.calls import Standing
 from tripline.store.transactions import ReadTx, WriteTx
 from tripline.wire.rpc import CallRequest
 
@@ -84,16 +83,13 @@ def insert(
     return call
 
 
-def end(
-    tx: WriteTx, *, request_id: RequestId, event: CallEvent, ids: TimeIds, now_ms: int
-) -> tuple[Standing | None, tuple[Notification, ...]]:
-    """End an unanswered call and push its end; return its status and the notifications for after the commit.
+def end(tx: WriteTx, *, request_id: RequestId, event: CallEvent, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:
+    """End an unanswered call and push its end; return the notifications for after the commit.
 
     An answer that arrived meanwhile takes precedence.
     """
     call = rpc_calls.find(tx, request_id)
-    pending = () if call is None else end_all(tx, [call], event=event, ids=ids, now_ms=now_ms)
-    return (None if call is None else rpc_calls.standing(tx, call.no)), pending
+    return () if call is None else end_all(tx, [call], event=event, ids=ids, now_ms=now_ms)
 
 
 def end_all(tx: WriteTx, calls: list[Call], *, event: CallEvent, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:
