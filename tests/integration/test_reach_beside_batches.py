@@ -12,6 +12,7 @@ from tripline.domain.sensors import Status
 from tripline.store.database import postgres
 from tripline.store.database.postgres_statements import PostgresTx
 from tripline.store.fleet import delegations
+from tripline.store.fleet.vehicles import OwnedVehicle
 from tripline.store.rpc import activations
 from tripline.store.tables import reach
 
@@ -47,15 +48,7 @@ def transactions():
 
 
 def delegate(tx):
-    delegations.insert_new(
-        tx,
-        delegation_id="d",
-        vehicle_id="v0",
-        from_company_id="c1",
-        to_company_id="c2",
-        automatic=False,
-        now_ms=1,
-    )
+    delegations.insert_new(tx, "d", OwnedVehicle("v0", "c1"), "c2", automatic=False, now_ms=1)
 
 
 def seen(tx):

@@ -12,7 +12,7 @@ from tests.support import reaching, rows, stores
 
 from tripline.domain import companies
 from tripline.domain.access import Actor, Authority, Reach, Scope
-from tripline.domain.delegations import UserRole
+from tripline.domain.delegations import Right, UserRole
 from tripline.domain.ids import TimeIds
 from tripline.domain.sensors import Status
 from tripline.services.fleet import removal
@@ -21,6 +21,7 @@ from tripline.services.imports import kinds
 from tripline.store import reach, scopes, tables
 from tripline.store.fleet import companies as companies_of
 from tripline.store.fleet import delegations, rights, sensors, vehicles
+from tripline.store.fleet.vehicles import OwnedVehicle
 from tripline.store.lines import lines
 from tripline.store.rpc import activations
 from tripline.store.tables import sensor, vehicle, vehicle_company, vehicle_user
@@ -106,27 +107,13 @@ def apply(tx, number, change):
         return
     match what:
         case "delegate" if tuple(of) not in has:
-            delegations.insert_new(
-                tx,
-                delegation_id=f"new{number}",
-                vehicle_id=of[0],
-                from_company_id="c0",
-                to_company_id=of[1],
-                automatic=True,
-                now_ms=1,
-            )
+            delegations.insert_new(tx, f"new{number}", OwnedVehicle(of[0], "c0"), of[1], automatic=True, now_ms=1)
         case "take back":
             delegations.end(tx, *of)
         case "give" if (of[0], of[1], of[2].value) not in held:
-            rights.insert_new(
-                tx,
-                right_id=f"new{number}",
-                vehicle_id=of[0],
-                user_id=of[1],
-                company_id="c0",
-                role=of[2],
-                now_ms=1,
-            )
+            named = {"company_name": "", "user_name": "", "vehicle_no": ""}
+            whose = {"company_id": "c0", "user_id": of[1], "vehicle_id": of[0], "user_role": of[2]}
+            rights.insert_new(tx, Right(id=f"new{number}", created_ms=1, **whose, **named))
         case "end":
             rights.end(tx, *of)
         case "end of company":

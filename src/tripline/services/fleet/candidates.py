@@ -36,12 +36,8 @@ def register(
         to_service_type=receiver.service_type,
     )
     delegations.standing_after(rows.standing(tx, owner.id, receiver.id), Step.REGISTER)
-    relation_id = RecordId(ids.next(now_ms=now_ms))
-    rows.insert_new(tx, relation_id=relation_id, from_company_id=owner.id, to_company_id=receiver.id, now_ms=now_ms)
-    event, to_id = Event.CANDIDATE_REGISTERED, receiver.id
-    history.note(tx, actor, event, company_id=owner.id, to_company_id=to_id, ids=ids, now_ms=now_ms)
-    return Relation(
-        id=relation_id,
+    relation = Relation(
+        id=RecordId(ids.next(now_ms=now_ms)),
         created_ms=now_ms,
         from_company_id=owner.id,
         from_company_name=owner.name,
@@ -49,6 +45,10 @@ def register(
         to_company_name=receiver.name,
         service_type=owner.service_type,
     )
+    rows.insert_new(tx, relation)
+    event, to_id = Event.CANDIDATE_REGISTERED, receiver.id
+    history.note(tx, actor, event, company_id=owner.id, to_company_id=to_id, ids=ids, now_ms=now_ms)
+    return relation
 
 
 def remove(

@@ -40,15 +40,7 @@ def delegate(
     """
     vehicle, receiver = delegable(tx, actor=actor, vehicle_id=vehicle_id, to_company_id=to_company_id)
     delegation_id = RecordId(ids.next(now_ms=now_ms))
-    rows.insert_new(
-        tx,
-        delegation_id=delegation_id,
-        vehicle_id=vehicle.id,
-        from_company_id=vehicle.company_id,
-        to_company_id=receiver.id,
-        automatic=False,
-        now_ms=now_ms,
-    )
+    rows.insert_new(tx, delegation_id, vehicle, receiver.id, automatic=False, now_ms=now_ms)
     owner = candidates.counterpart(tx, vehicle.company_id)
     history.note(tx, actor, Event.DELEGATED, vehicle, to_company_id=receiver.id, ids=ids, now_ms=now_ms)
     return Delegation(

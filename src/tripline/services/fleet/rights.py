@@ -65,14 +65,8 @@ def give(
     if rows.held(tx, vehicle.id, person.id, role):
         raise delegations.RightHeld(field="vehicleId", thing=_NOUN[role])
     company = candidates.counterpart(tx, person.company_id)
-    right_id = RecordId(ids.next(now_ms=now_ms))
-    rows.insert_new(
-        tx, right_id=right_id, vehicle_id=vehicle.id, user_id=person.id, company_id=company.id, role=role, now_ms=now_ms
-    )
-    given = (Change("userRole", after=role.value),)
-    history.note(tx, actor, Event.RIGHT_GIVEN, vehicle, user_id=person.id, changes=given, ids=ids, now_ms=now_ms)
-    return Right(
-        id=right_id,
+    right = Right(
+        id=RecordId(ids.next(now_ms=now_ms)),
         created_ms=now_ms,
         company_id=company.id,
         company_name=company.name,
@@ -82,6 +76,10 @@ def give(
         vehicle_no=vehicle.vehicle_no,
         user_role=role,
     )
+    rows.insert_new(tx, right)
+    given = (Change("userRole", after=role.value),)
+    history.note(tx, actor, Event.RIGHT_GIVEN, vehicle, user_id=person.id, changes=given, ids=ids, now_ms=now_ms)
+    return right
 
 
 def take_back(

@@ -53,15 +53,8 @@ def register(tx: WriteTx, *, actor: Actor, registration: Registration, ids: Time
     with reach.together(tx):
         rows.insert_new(tx, new)
         if not company.master:
-            delegations.insert_new(
-                tx,
-                delegation_id=RecordId(ids.next(now_ms=now_ms)),
-                vehicle_id=new.id,
-                from_company_id=company.id,
-                to_company_id=company.master_id,
-                automatic=True,
-                now_ms=now_ms,
-            )
+            delegation_id = RecordId(ids.next(now_ms=now_ms))
+            delegations.insert_new(tx, delegation_id, new, company.master_id, automatic=True, now_ms=now_ms)
     said = entries.first_values(new, Registration.__struct_fields__)
     history.note(tx, actor, Event.REGISTERED, new, changes=said, ids=ids, now_ms=now_ms)
     if not company.master:

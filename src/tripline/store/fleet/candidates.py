@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Select, Subquery, and_, bindparam, delete,
 
 from tripline.domain.access import Scope
 from tripline.domain.delegations import Relation, Standing
-from tripline.domain.ids import CompanyId, RecordId
+from tripline.domain.ids import CompanyId
 from tripline.store import lists, scopes
 from tripline.store.listing.engine import Filter, ListSpec
 from tripline.store.tables import company, company_relation, vehicle_company
@@ -51,14 +51,9 @@ def of_company(
     return [Relation(**dict(zip(_FIELDS, row, strict=True))) for row in rows]
 
 
-def insert_new(
-    tx: WriteTx, *, relation_id: RecordId, from_company_id: CompanyId, to_company_id: CompanyId, now_ms: int
-) -> None:
+def insert_new(tx: WriteTx, new: Relation) -> None:
     """Keep a candidate that the company does not have yet."""
-    tx.run(
-        insert(company_relation),
-        {"id": relation_id, "created_ms": now_ms, "from_company_id": from_company_id, "to_company_id": to_company_id},
-    )
+    tx.run(insert(company_relation), {column.name: getattr(new, column.name) for column in company_relation.c})
 
 
 def remove(tx: WriteTx, from_company: CompanyId, to_company: CompanyId) -> None:

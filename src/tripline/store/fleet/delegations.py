@@ -12,7 +12,9 @@ from sqlalchemy import Select, Subquery, bindparam, delete, func, insert, or_, s
 from tripline.domain.access import Scope
 from tripline.domain.delegations import Delegation
 from tripline.domain.ids import CompanyId, RecordId, VehicleId
+from tripline.domain.vehicles import Vehicle
 from tripline.store import lists, positions, reach
+from tripline.store.fleet.vehicles import OwnedVehicle
 from tripline.store.listing.engine import Filter, ListSpec
 from tripline.store.tables import company, vehicle, vehicle_company
 from tripline.store.transactions import Hot, ReadTx, WriteTx
@@ -76,29 +78,28 @@ def of_vehicle(tx: ReadTx, scope: Scope, vehicle_id: VehicleId, window: lists.Wi
 
 def insert_new(
     tx: WriteTx,
-    *,
     delegation_id: RecordId,
-    vehicle_id: VehicleId,
-    from_company_id: CompanyId,
+    of: Vehicle | OwnedVehicle,
     to_company_id: CompanyId,
+    *,
     automatic: bool,
     now_ms: int,
 ) -> None:
-    """Keep that a vehicle is delegated to a company that does not have it yet."""
+    """Keep that its owner delegated a vehicle to a company that does not have it yet."""
     tx.run(
         insert(vehicle_company),
         {
             "id": delegation_id,
             "created_ms": now_ms,
-            "vehicle_id": vehicle_id,
-            "from_company_id": from_company_id,
+            "vehicle_id": of.id,
+            "from_company_id": of.company_id,
             "to_company_id": to_company_id,
             "automatic": automatic,
         },
     )
-    reach.refresh(tx, [vehicle_id])
+    reach.refresh(tx, [of.id])
     if not automatic:  # a vehicle that is just being registered has no position
-        positions.reach_changed(tx, vehicle_id, [to_company_id])
+        positions.reach_changed(tx, of.id, [to_company_id])
 
 
 def end(tx: WriteTx, vehicle_id: VehicleId, company_id: CompanyId) -> None:

@@ -8,7 +8,7 @@ from sqlalchemy import Select, Subquery, bindparam, case, delete, exists, func, 
 
 from tripline.domain.access import Authority, Scope
 from tripline.domain.delegations import Right, UserRole
-from tripline.domain.ids import CompanyId, RecordId, UserId, VehicleId
+from tripline.domain.ids import CompanyId, UserId, VehicleId
 from tripline.store import lists, positions, reach, scopes
 from tripline.store.listing.engine import Filter, ListSpec
 from tripline.store.tables import account, company, vehicle, vehicle_user
@@ -106,30 +106,12 @@ def is_driven_by(tx: ReadTx, vehicle_id: VehicleId, company_id: CompanyId) -> bo
     return bool(tx.hot(_DRIVEN_BY, vehicle_id, company_id))
 
 
-def insert_new(
-    tx: WriteTx,
-    *,
-    right_id: RecordId,
-    vehicle_id: VehicleId,
-    user_id: UserId,
-    company_id: CompanyId,
-    role: UserRole,
-    now_ms: int,
-) -> None:
-    """Keep a right that the person does not have yet; `company_id` is the person's."""
-    tx.run(
-        insert(vehicle_user),
-        {
-            "id": right_id,
-            "created_ms": now_ms,
-            "vehicle_id": vehicle_id,
-            "company_id": company_id,
-            "user_id": user_id,
-            "user_role": role.value,
-        },
-    )
-    reach.refresh(tx, [vehicle_id])
-    positions.reach_changed(tx, vehicle_id, [user_id])
+def insert_new(tx: WriteTx, new: Right) -> None:
+    """Keep a right that the person does not have yet."""
+    row = {column.name: getattr(new, column.name) for column in vehicle_user.c}
+    tx.run(insert(vehicle_user), {**row, "user_role": new.user_role.value})
+    reach.refresh(tx, [new.vehicle_id])
+    positions.reach_changed(tx, new.vehicle_id, [new.user_id])
 
 
 def end(tx: WriteTx, vehicle_id: VehicleId, user_id: UserId, role: UserRole) -> bool:
