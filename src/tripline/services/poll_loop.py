@@ -5,6 +5,7 @@ error ends a worker.
 """
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
@@ -36,14 +37,15 @@ class PollLoop:
         while True:
             self._asked.clear()
             if not await _attempt(work, log, failed, failed):
-                await self._wait()
+                await set_within(self._asked, self._look_s)
 
-    async def _wait(self) -> None:
-        try:
-            async with asyncio.timeout(self._look_s):
-                await self._asked.wait()
-        except TimeoutError:
-            pass
+
+async def set_within(event: asyncio.Event, seconds: float) -> bool:
+    """Wait for the event, at most this long; True if it is set."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    return event.is_set()
 
 
 async def periodically(

@@ -7,7 +7,6 @@ Not here: the HTTP answer (`api/health.py`), the doctor's longer checks (`doctor
 """
 
 import asyncio
-import contextlib
 import datetime
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, Literal, TypeAlias
@@ -20,6 +19,7 @@ from tripline.language.phrases import Phrase, phrase, verbatim
 from tripline.ports.clocks import Clock
 from tripline.ports.maps import LostMap, RoadServer
 from tripline.ports.outages import Fault, Outage, StoreOutage
+from tripline.services import poll_loop
 from tripline.services.doctor import Finding
 from tripline.store import migrate
 from tripline.store.transactions import Store
@@ -132,9 +132,7 @@ class Readiness:
 
     async def looked(self) -> None:
         """Wait until store and machine were checked once, or timed out; the bus may take longer."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(PATIENCE_S):
-                await self._first.wait()
+        await poll_loop.set_within(self._first, PATIENCE_S)
 
     def report(self) -> Report:
         """The current report. Cheap; never blocks."""

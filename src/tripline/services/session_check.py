@@ -8,7 +8,6 @@ Not here: the sessions (`gateway/roster.py`), writing presence (`presence.py`).
 """
 
 import asyncio
-import contextlib
 from collections.abc import Sequence
 from typing import Final, Protocol
 
@@ -17,6 +16,7 @@ from tripline.domain.ids import RowNo, SensorId
 from tripline.ports.devices import TAKEN_OVER
 from tripline.ports.outages import Outage
 from tripline.ports.signals import Signals
+from tripline.services import poll_loop
 from tripline.services.nodes import Node
 from tripline.services.presence import PresenceKeeper
 from tripline.store.devices import connections
@@ -69,9 +69,7 @@ class SessionCheck:
     async def run(self) -> None:
         """Compare every few seconds, and after lost notifications, until cancelled."""
         while self._node.shared:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(EVERY_S):
-                    await self._asked.wait()
+            await poll_loop.set_within(self._asked, EVERY_S)
             self._asked.clear()
             try:
                 await self.compare()

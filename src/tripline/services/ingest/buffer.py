@@ -8,13 +8,13 @@ Not here: placing and storing (`drain.py`, in a worker), the bus itself (`adapte
 """
 
 import asyncio
-import contextlib
 from typing import Final, NamedTuple
 
 from tripline import metrics, observe
 from tripline.ports.bus import BusMessageRefusedError, BusNote, BusWriter
 from tripline.ports.devices import Source
 from tripline.ports.outages import Outage
+from tripline.services import poll_loop
 from tripline.wire import frames
 
 REFUSED_BYTES: Final = 1_024
@@ -77,9 +77,7 @@ class BufferIntake:
     async def run(self) -> None:
         """Abandon frames that wait too long, until `stop`; `offer` itself writes the frames."""
         while not self._stop.is_set():
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_S):
-                    await self._stop.wait()
+            await poll_loop.set_within(self._stop, LOOK_S)
             self._look()
 
     def stop(self) -> None:

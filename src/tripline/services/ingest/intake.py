@@ -21,7 +21,7 @@ from tripline.ports.clocks import Clock
 from tripline.ports.devices import Source
 from tripline.ports.outages import Outage
 from tripline.ports.signals import Signals
-from tripline.services import batch_tries
+from tripline.services import batch_tries, poll_loop
 from tripline.services.device_frames import Frame
 from tripline.services.ingest import batch_splits, release, traces
 from tripline.services.ingest.batch import Begin
@@ -236,9 +236,7 @@ class Intake:
     async def _pause(self) -> None:
         """Pause before the store is tried again, longer with every consecutive outage."""
         pause_s = batch_tries.pause_s(self._outages)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(pause_s):
-                await self._stop.wait()
+        await poll_loop.set_within(self._stop, pause_s)
         # Open for the next batch, which is the trial: staying shut would never let a trial frame in.
         self._shut = False
         if self._waiting or self._changed:

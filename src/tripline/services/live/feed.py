@@ -15,7 +15,6 @@ Not here: the statements (`store/live_vehicles.py`), the state of an audience an
 """
 
 import asyncio
-import contextlib
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -170,9 +169,7 @@ class Feed:
                 if rest_s <= 0:
                     break
                 self._wake.clear()
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(rest_s):
-                        await self._wake.wait()
+                await poll_loop.set_within(self._wake, rest_s)
 
     def _written(self, _vehicles: str) -> None:
         """Note that a keeper wrote positions."""

@@ -134,7 +134,7 @@ class Ledger:
         while True:
             await self._some.wait()
             if not self._ended:
-                await self._gather()
+                await poll_loop.set_within(self._many, GATHER_S)
             # Outcomes recorded while this page is written go onto the next one.
             page, self._page = self._page, _Page()
             self._some.clear()
@@ -146,13 +146,6 @@ class Ledger:
                     waiter.set_result(None)
             if self._ended and not len(self._page):
                 return
-
-    async def _gather(self) -> None:
-        try:
-            async with asyncio.timeout(GATHER_S):
-                await self._many.wait()
-        except TimeoutError:
-            pass
 
     async def _kept(self, page: _Page) -> bool:
         """Write the page, retrying as needed; False: the store is down at shutdown."""

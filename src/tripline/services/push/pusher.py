@@ -229,10 +229,8 @@ class Pusher:
         dues = [due_ms for each in self._receivers.values() if (due_ms := each.queue.due_ms(now_ms)) is not None]
         # Messages already due wait for a request to end; its task then starts the next one.
         wait_ms = min((due_ms - now_ms for due_ms in dues if due_ms > now_ms), default=_BEYOND)
-        try:
-            async with asyncio.timeout(min(RENEW_S if self._store.shared else LOOK_S, wait_ms / 1_000)):
-                await self._asked.wait()
-        except TimeoutError:
+        within_s = min(RENEW_S if self._store.shared else LOOK_S, wait_ms / 1_000)
+        if not await poll_loop.set_within(self._asked, within_s):
             self._new = True
         if not self._stopping:
             await asyncio.sleep(LEAST_LOOK_S)

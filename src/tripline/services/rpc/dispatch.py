@@ -18,6 +18,7 @@ from tripline.ports.clocks import Clock
 from tripline.ports.devices import Delivery
 from tripline.ports.outages import Outage
 from tripline.ports.signals import Signals
+from tripline.services import poll_loop
 from tripline.services.nodes import Node
 from tripline.services.rpc.group_commit import Gathering
 from tripline.store.devices import connections
@@ -130,9 +131,7 @@ class Deliverer:
     async def run(self) -> None:
         """Send on notification, and every second without one, until cancelled."""
         while self._node.shared:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_S):
-                    await self._asked.wait()
+            await poll_loop.set_within(self._asked, LOOK_S)
             self._asked.clear()
             try:
                 while await self.deliver() == BATCH:
