@@ -20,9 +20,10 @@ from tripline.domain import trends
 from tripline.domain.access import Actor, Authority, Scope
 from tripline.domain.disputes import Reason
 from tripline.domain.ids import CompanyId, TripId, UserId, VehicleId
+from tripline.domain.trends import NOTHING, Period
 from tripline.scoring import policy, quality
 from tripline.scoring.rules import Rules, Scoring, read
-from tripline.scoring.score import ScoredTrip
+from tripline.scoring.score import ScoredTrip, lacking
 from tripline.services.scores.disputes import DisputeService
 from tripline.store import tables
 from tripline.store.erasure import erasures, remains
@@ -53,6 +54,8 @@ RULES = {
 }
 
 NAMES = ("trips", "accel", "de_accel", "over_speed", "over_ms", "distance_m", "burden", "known_m", "added_m", "vague_m")
+TRIPS = st.lists(st.tuples(st.floats(1e-6, 100), st.integers(1, 400_000)), min_size=1, max_size=20)
+A_TRIP = {"accel": 1, "de_accel": 2, "over_speed": 3, "over_speed_s": 4.5, "driving_ms": 600_000, "known_m": 4_000}
 AMONG = st.integers(0, 99)
 """Which of the trips, vehicles or drivers that there are."""
 STEPS = st.one_of(
@@ -342,3 +345,28 @@ def test_sums_equal_all_scores_added_up_whatever_happened_in_which_order(folder,
     assert percentiles == of_sums
     assert ranks == ranks_of_sums
     assert counted(kept) == {key: dict.fromkeys(NAMES, 0) | dict(of) for key, of in expected.items()}
+
+
+@given(TRIPS, st.randoms(use_true_random=False))
+def test_sums_give_the_pooled_score_in_any_order_and_nothing_is_left_when_all_is_taken_out(trips, random):
+    shares = [trends.of_trip(lacking=lacking(score), distance_m=metres, **A_TRIP) for score, metres in trips]
+    pooled = math.fsum(m * math.log(s / 100) for s, m in trips) / math.fsum(m for _, m in trips)
+    total = NOTHING
+    for share in shares:
+        total = total.plus(share)
+    shuffled = random.sample(shares, len(shares))
+    left = total
+    for share in shuffled:
+        left = left.plus(share, -1)
+
+    assert total.score == pytest.approx(100 * math.exp(pooled), abs=1e-4)
+    assert left == NOTHING
+
+
+@given(st.integers(0, 100_000), st.sampled_from(Period))
+def test_periods_follow_each_other_without_gap(at, period):
+    first = trends.first_day(at, period)
+
+    assert first <= at < trends.next_day(first, period)
+    assert trends.first_day(trends.next_day(first, period), period) == trends.next_day(first, period)
+    assert trends.first_day(trends.next_day(first, period) - 1, period) == first

@@ -3,8 +3,6 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tripline.domain import trips as trip_choice
 from tripline.domain.ids import RowNo, TripId
@@ -181,29 +179,3 @@ def test_event_belongs_to_the_trip_of_its_time_then_of_its_number_then_the_neare
     assert of_event(live(1), live(2, 20_000, 30_000), at=16_000) == 2
     assert of_event(settled(), at=10_001 + MARGIN_MS) is None
     assert of_event(live(), at=10_001 + GAP_MS) is None
-
-
-_spans = st.tuples(st.integers(0, 6), st.integers(0, 2)).map(lambda span: (span[0], span[0] + span[1]))
-_trips = st.lists(
-    st.tuples(_spans, st.sampled_from([1, 2, None]), st.booleans(), st.sampled_from(["LAPSED", "COMPLETE"])), max_size=6
-)
-
-
-@given(_trips, st.integers(0, 8), st.sampled_from([1, 2, None]), st.booleans())
-def test_the_chosen_trip_accepts_the_sample_and_without_one_none_does(
-    trips: list[Any], at: int, tid: int | None, parking: bool
-) -> None:
-    hour = 2 * GAP_MS
-    known = [
-        live(no, span[0] * hour, span[1] * hour, tid=number, parking=parked, state=State(state),
-             until_ms=span[1] * hour + MARGIN_MS if state == "COMPLETE" else None)
-        for no, (span, number, parked, state) in enumerate(trips, 1)
-    ]  # fmt: skip
-    chosen = of_sample(*known, at=at * hour, tid=tid, kind="BLACKBOX", parking=parking)
-
-    accept = [
-        trip.no
-        for trip in known
-        if (trip.tid, trip.parking) == (tid, parking) and trip.first_ms <= at * hour <= trip.last_ms
-    ]
-    assert chosen == (accept[0] if accept else None)

@@ -1,9 +1,6 @@
 """The track of a trip: which samples it has, and which of them stay when it is thinned."""
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tripline.domain import samples
 from tripline.scoring.rules import Guards, Rules
@@ -67,20 +64,6 @@ def test_spans_without_a_fix_are_those_of_the_rules():
 
 def test_trip_without_usable_samples_has_an_empty_track():
     assert track.of_packed(b"") == track.Track(samples=0, time_ms=[], lat=[], lon=[], speed_kmh=[], no_fix=[])
-
-
-@given(st.lists(st.floats(0, 300) | st.just(NAN), max_size=300), st.integers(4, 50))
-def test_thinned_track_keeps_ends_and_greatest_and_least_speed(speeds, most):
-    values = np.array(speeds, np.float64)
-
-    chosen = track.thinned(values, most)
-
-    assert len(chosen) <= max(most, 0) or len(values) <= most
-    assert list(chosen) == sorted(set(chosen.tolist()))
-    if len(values):
-        kept = np.nan_to_num(values[chosen])
-        assert (chosen[0], chosen[-1]) == (0, len(values) - 1)
-        assert (kept.min(), kept.max()) == (np.nan_to_num(values).min(), np.nan_to_num(values).max())
 
 
 @pytest.mark.parametrize("count", [track.MOST, track.MOST + 1, 72_000])

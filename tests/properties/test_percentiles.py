@@ -4,7 +4,7 @@ from bisect import bisect_left, bisect_right
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tripline.domain import trends
@@ -24,7 +24,6 @@ def exact(ordered, own):
     return 100 * (len(ordered) - high + (high - low) / 2) / len(ordered)
 
 
-@settings(max_examples=50)
 @given(GROUPS)
 def test_percentile_counts_the_worse_and_half_of_the_equal(badness):
     found, ordered = steps(badness), sorted(badness)
@@ -37,7 +36,6 @@ def test_member_with_another_score_than_when_its_group_was_counted_has_a_place_i
     assert looked_up(steps([float(each) for each in range(20)]), own) == percentile
 
 
-@settings(max_examples=50)
 @given(st.integers(0, 2**32), st.integers(trends.GROUP, 20_000), st.integers(1, 20_000))
 def test_percentile_of_a_large_group_is_right_to_a_tenth_in_few_steps(seed, members, distinct):
     rng = np.random.default_rng(seed)
