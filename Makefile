@@ -12,7 +12,7 @@ SPREAD := -n 4 --dist loadfile --no-loadscope-reorder
 # maps or run pytest take as long as a thousand others: `make test` runs them.
 QUICKEST := -q -m "not deep" --store=none
 LONGEST := tests/unit/adapters/maps tests/unit/adapters/tls tests/unit/support/test_suites.py
-APART := tests/house
+APART := tests/house tests/unit/scoring
 # Tests are compiled twice as slowly as they run, and start servers by the dozen: keep what was compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -69,7 +69,7 @@ check: $(STAMP)
 	@answers=$$(mktemp -d); trap 'rm -rf "$$answers"' EXIT; failed=0; \
 	$(BIN)/mypy >"$$answers/types" 2>&1 & types=$$!; \
 	$(BIN)/python -m pytest $(QUICKEST) $(APART) >"$$answers/apart" 2>&1 & apart=$$!; \
-	$(BIN)/python -m pytest $(QUICKEST) tests/unit $(LONGEST:%=--ignore=%) || failed=1; \
+	$(BIN)/python -m pytest $(QUICKEST) tests/unit $(LONGEST:%=--ignore=%) --ignore=tests/unit/scoring || failed=1; \
 	for each in $$types $$apart; do wait $$each || failed=1; done; cat "$$answers"/*; exit $$failed
 
 bench: $(STAMP)
