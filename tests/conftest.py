@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.support import databases, launcher, logs, trust
 
-pytest_plugins = ("tests.support.spent", "tests.support.suites", "tests.support.store_runs")
+pytest_plugins = ("tests.support.coroutines", "tests.support.spent", "tests.support.suites", "tests.support.store_runs")
 
 settings.register_profile(
     "unhurried", settings(), max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]

@@ -53,15 +53,12 @@ async def ids(rest: Rest, login: Login) -> list[str]:
     return [record["id"]["id"] for record in page["data"]]
 
 
-def test_own_sessions_are_listed_newest_first_and_the_current_is_marked(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[Any, ...]:
-        first, second = await logins(rest, 2)
-        await make(rest, "lee@fleet.example")
-        await pair_of(rest, "lee@fleet.example")
-        page = await rest.get(first, "/sessions", limit=100)
-        return page, rest.now_ms, await good(rest, second)
-
-    page, now_ms, _ = support.run(tmp_path, scenario)
+async def test_own_sessions_are_listed_newest_first_and_the_current_is_marked(app: Rest) -> None:
+    first, second = await logins(app, 2)
+    await make(app, "lee@fleet.example")
+    await pair_of(app, "lee@fleet.example")
+    page = await app.get(first, "/sessions", limit=100)
+    now_ms, _ = app.now_ms, await good(app, second)
 
     assert (page["hasNext"], page["nextPageLink"]) == (False, None)
     assert [record["current"] for record in page["data"]] == [False, True]
@@ -98,144 +95,122 @@ def test_sessions_come_in_pages_by_key(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("later_ms", "listed"), [(604_799_999, 2), (604_800_000, 1), (604_800_001, 1)])
-def test_expired_session_is_listed_no_more(tmp_path: Path, later_ms: int, listed: int) -> None:
-    async def scenario(rest: Rest) -> int:
-        user_id = await make(rest)
-        await pair_of(rest)
-        rest.now_ms += later_ms
-        return len(await ids(rest, bearer(user_id, (await pair_of(rest))["token"])))
+async def test_expired_session_is_listed_no_more(app: Rest, later_ms: int, listed: int) -> None:
+    user_id = await make(app)
+    await pair_of(app)
+    app.now_ms += later_ms
 
-    assert support.run(tmp_path, scenario) == listed
+    assert len(await ids(app, bearer(user_id, (await pair_of(app))["token"]))) == listed
 
 
-def test_another_log_in_ends_none_and_logging_out_ends_its_own_alone(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[Any, ...]:
-        first, second, third = await logins(rest, 3)
-        before = await good(rest, first, second, third)
-        answer = await rest.post(second, "/api/auth/logout")
-        return before, answer, await good(rest, first, second, third), await rest.refused(second, "GET", "/sessions")
-
-    before, answer, after, refused = support.run(tmp_path, scenario)
+async def test_another_log_in_ends_none_and_logging_out_ends_its_own_alone(app: Rest) -> None:
+    first, second, third = await logins(app, 3)
+    before = await good(app, first, second, third)
+    answer = await app.post(second, "/api/auth/logout")
+    after, refused = await good(app, first, second, third), await app.refused(second, "GET", "/sessions")
 
     assert (before, answer, after) == ([True] * 3, {}, [True, False, True])
     assert refused[:2] == (401, 10)
 
 
-def test_logging_out_ends_the_refresh_token_too(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> Any:
-        user_id = await make(rest)
-        pair = await pair_of(rest)
-        await rest.post(bearer(user_id, pair["token"]), "/api/auth/logout")
-        return await rest.refused(None, "POST", "/api/auth/token", {"refreshToken": pair["refreshToken"]})
+async def test_logging_out_ends_the_refresh_token_too(app: Rest) -> None:
+    user_id = await make(app)
+    pair = await pair_of(app)
+    await app.post(bearer(user_id, pair["token"]), "/api/auth/logout")
+    found = await app.refused(None, "POST", "/api/auth/token", {"refreshToken": pair["refreshToken"]})
 
-    assert support.run(tmp_path, scenario)[:2] == (401, 10)
-
-
-def test_refreshed_tokens_are_of_the_same_session(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[Any, ...]:
-        user_id = await make(rest)
-        pair = await pair_of(rest)
-        later = await rest.post(None, "/api/auth/token", {"refreshToken": pair["refreshToken"]})
-        first, second = (bearer(user_id, each["token"]) for each in (pair, later))
-        before = await good(rest, first, second), len(await ids(rest, first))
-        await rest.post(second, "/api/auth/logout")
-        return before, await good(rest, first, second)
-
-    assert support.run(tmp_path, scenario) == (([True, True], 1), [False, False])
+    assert found[:2] == (401, 10)
 
 
-def test_stolen_refresh_token_ends_the_access_tokens_of_its_session(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[bool]:
-        user_id = await make(rest)
-        pair, other = await pair_of(rest), await pair_of(rest)
-        await rest.post(None, "/api/auth/token", {"refreshToken": pair["refreshToken"]})
-        rest.now_ms += 10_000
-        await rest.refused(None, "POST", "/api/auth/token", {"refreshToken": pair["refreshToken"]})
-        return await good(rest, *(bearer(user_id, each["token"]) for each in (pair, other)))
+async def test_refreshed_tokens_are_of_the_same_session(app: Rest) -> None:
+    user_id = await make(app)
+    pair = await pair_of(app)
+    later = await app.post(None, "/api/auth/token", {"refreshToken": pair["refreshToken"]})
+    first, second = (bearer(user_id, each["token"]) for each in (pair, later))
+    before = await good(app, first, second), len(await ids(app, first))
+    await app.post(second, "/api/auth/logout")
 
-    assert support.run(tmp_path, scenario) == [False, True]
+    assert (before, await good(app, first, second)) == (([True, True], 1), [False, False])
 
 
-def test_one_session_is_ended_by_its_id(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[Any, ...]:
-        first, second = await logins(rest, 2)
-        newest = (await ids(rest, first))[0]
-        await rest.delete(first, f"/session/{newest}")
-        again = await rest.refused(first, "DELETE", f"/session/{newest}")
-        return await good(rest, first, second), again
+async def test_stolen_refresh_token_ends_the_access_tokens_of_its_session(app: Rest) -> None:
+    user_id = await make(app)
+    pair, other = await pair_of(app), await pair_of(app)
+    await app.post(None, "/api/auth/token", {"refreshToken": pair["refreshToken"]})
+    app.now_ms += 10_000
+    await app.refused(None, "POST", "/api/auth/token", {"refreshToken": pair["refreshToken"]})
+    found = await good(app, *(bearer(user_id, each["token"]) for each in (pair, other)))
 
-    left, again = support.run(tmp_path, scenario)
+    assert found == [False, True]
+
+
+async def test_one_session_is_ended_by_its_id(app: Rest) -> None:
+    first, second = await logins(app, 2)
+    newest = (await ids(app, first))[0]
+    await app.delete(first, f"/session/{newest}")
+    again = await app.refused(first, "DELETE", f"/session/{newest}")
+    left = await good(app, first, second)
 
     assert left == [True, False]
     assert again == (404, 32, "There is no session of yours with this id.")
 
 
-def test_session_of_somebody_else_is_none(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[Any, ...]:
-        (kim,) = await logins(rest, 1)
-        stranger = await make(rest, "lee@fleet.example")
-        lee = bearer(stranger, (await pair_of(rest, "lee@fleet.example"))["token"])
-        (wanted,) = await ids(rest, kim)
-        refused = await rest.refused(lee, "DELETE", f"/session/{wanted}")
-        malformed = await rest.refused(lee, "DELETE", "/session/no-id")
-        await rest.delete(lee, "/sessions")
-        return refused[:2], malformed[:2], await good(rest, kim, lee)
+async def test_session_of_somebody_else_is_none(app: Rest) -> None:
+    (kim,) = await logins(app, 1)
+    stranger = await make(app, "lee@fleet.example")
+    lee = bearer(stranger, (await pair_of(app, "lee@fleet.example"))["token"])
+    (wanted,) = await ids(app, kim)
+    refused = await app.refused(lee, "DELETE", f"/session/{wanted}")
+    malformed = await app.refused(lee, "DELETE", "/session/no-id")
+    await app.delete(lee, "/sessions")
 
-    assert support.run(tmp_path, scenario) == ((404, 32), (400, 31), [True, False])
+    assert (refused[:2], malformed[:2], await good(app, kim, lee)) == ((404, 32), (400, 31), [True, False])
 
 
 @pytest.mark.parametrize(("query", "left"), [({}, [False] * 3), ({"keepCurrent": "true"}, [False, True, False])])
-def test_all_sessions_or_all_others_are_ended(tmp_path: Path, query: dict[str, str], left: list[bool]) -> None:
-    async def scenario(rest: Rest) -> list[bool]:
-        three = await logins(rest, 3)
-        assert (await rest.call(three[1], "DELETE", "/sessions", **query)).status_code == 200
-        return await good(rest, *three)
+async def test_all_sessions_or_all_others_are_ended(app: Rest, query: dict[str, str], left: list[bool]) -> None:
+    three = await logins(app, 3)
+    assert (await app.call(three[1], "DELETE", "/sessions", **query)).status_code == 200
 
-    assert support.run(tmp_path, scenario) == left
+    assert await good(app, *three) == left
 
 
 @pytest.mark.parametrize("warm", [False, True])
 @pytest.mark.parametrize("ending", ["link", "change", "end", "delete"])
-def test_whatever_ends_the_sessions_of_somebody_ends_the_access_tokens(tmp_path: Path, ending: str, warm: bool) -> None:
-    async def scenario(rest: Rest) -> list[bool]:
-        _, admin = await rest.operator("ace")
-        driver = await rest.person(admin, Authority.DRIVER, "lee")
-        if warm:
-            await good(rest, driver)
-        match ending:
-            case "link":
-                token = await rest.store.write(
-                    lambda tx: links.make(tx, user_id=driver.user_id, hours=1, now_ms=rest.now_ms)
-                )
-                await rest.post(None, "/api/noauth/setPassword", {"token": token, "password": PASSWORD})
-            case "change":
-                await rest.call(admin, "PUT", f"/driver/{driver.user_id}", {"password": PASSWORD})
-            case "end":
-                await rest.delete(driver, "/sessions")
-            case "delete":
-                await rest.delete(admin, f"/driver/{driver.user_id}")
-        return await good(rest, driver, admin)
+async def test_whatever_ends_the_sessions_of_somebody_ends_the_access_tokens(
+    app: Rest, ending: str, warm: bool
+) -> None:
+    _, admin = await app.operator("ace")
+    driver = await app.person(admin, Authority.DRIVER, "lee")
+    if warm:
+        await good(app, driver)
+    match ending:
+        case "link":
+            token = await app.store.write(lambda tx: links.make(tx, user_id=driver.user_id, hours=1, now_ms=app.now_ms))
+            await app.post(None, "/api/noauth/setPassword", {"token": token, "password": PASSWORD})
+        case "change":
+            await app.call(admin, "PUT", f"/driver/{driver.user_id}", {"password": PASSWORD})
+        case "end":
+            await app.delete(driver, "/sessions")
+        case "delete":
+            await app.delete(admin, f"/driver/{driver.user_id}")
 
-    assert support.run(tmp_path, scenario) == [False, True]
+    assert await good(app, driver, admin) == [False, True]
 
 
-def test_change_of_a_person_without_a_password_ends_nothing(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[bool]:
-        _, admin = await rest.operator("ace")
-        driver = await rest.person(admin, Authority.DRIVER, "lee")
-        await rest.call(admin, "PUT", f"/driver/{driver.user_id}", {"name": "Lee"})
-        return await good(rest, driver)
+async def test_change_of_a_person_without_a_password_ends_nothing(app: Rest) -> None:
+    _, admin = await app.operator("ace")
+    driver = await app.person(admin, Authority.DRIVER, "lee")
+    await app.call(admin, "PUT", f"/driver/{driver.user_id}", {"name": "Lee"})
 
-    assert support.run(tmp_path, scenario) == [True]
+    assert await good(app, driver) == [True]
 
 
-def test_granted_account_goes_on_in_the_session_in_which_it_registers_its_company(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[bool]:
-        first, second = await logins(rest, 2)
-        await rest.post(second, "/company", support.company_body("ace", EMAIL))
-        return await good(rest, first, second)
+async def test_granted_account_goes_on_in_the_session_in_which_it_registers_its_company(app: Rest) -> None:
+    first, second = await logins(app, 2)
+    await app.post(second, "/company", support.company_body("ace", EMAIL))
 
-    assert support.run(tmp_path, scenario) == [False, True]
+    assert await good(app, first, second) == [False, True]
 
 
 def test_two_servers_refuse_at_once_what_one_of_them_ended(tmp_path: Path) -> None:

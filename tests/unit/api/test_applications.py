@@ -47,13 +47,10 @@ async def mails(rest: Rest) -> list[tuple[str, str, str | None]]:
     return [tuple(row) for row in await rest.store.read(lambda tx: tx.all(select(*columns)))]
 
 
-def test_application_is_shown_as_it_was_sent(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[Any, ...]:
-        reviewer = await root(rest)
-        record = await submitted(rest, reviewer, unknown="ignored")
-        return record, await rest.get(reviewer, f"/application/{record['id']['id']}")
-
-    listed, read = support.run(tmp_path, scenario)
+async def test_application_is_shown_as_it_was_sent(app: Rest) -> None:
+    reviewer = await root(app)
+    record = await submitted(app, reviewer, unknown="ignored")
+    listed, read = record, await app.get(reviewer, f"/application/{record['id']['id']}")
 
     assert listed == read
     assert {name: value for name, value in read.items() if name != "id"} == {
@@ -66,70 +63,59 @@ def test_application_is_shown_as_it_was_sent(tmp_path: Path) -> None:
     }
 
 
-def test_application_may_name_the_providers_manager_as_the_original_interface_does(tmp_path: Path) -> None:
+async def test_application_may_name_the_providers_manager_as_the_original_interface_does(app: Rest) -> None:
     original = {"sktManagerName": "Park", "sktManagerEmail": "park@provider.example"}
 
-    async def scenario(rest: Rest) -> dict[str, Any]:
-        published = dict.fromkeys(("providerManagerName", "providerManagerEmail"))
-        return await submitted(rest, await root(rest), **published, **original)
+    published = dict.fromkeys(("providerManagerName", "providerManagerEmail"))
+    record = await submitted(app, await root(app), **published, **original)
 
-    record = support.run(tmp_path, scenario)
     assert [record["providerManagerName"], record["providerManagerEmail"]] == list(original.values())
 
 
-def test_optional_fields_are_null_when_they_were_not_sent(tmp_path: Path) -> None:
+async def test_optional_fields_are_null_when_they_were_not_sent(app: Rest) -> None:
     optional = ("department", "providerManagerName", "providerManagerEmail", "notifyHost")
 
-    async def scenario(rest: Rest) -> list[Any]:
-        record = await submitted(rest, await root(rest), **dict.fromkeys(optional))
-        return [record[name] for name in optional]
+    record = await submitted(app, await root(app), **dict.fromkeys(optional))
 
-    assert support.run(tmp_path, scenario) == [None] * 4
+    assert [record[name] for name in optional] == [None] * 4
 
 
 @pytest.mark.parametrize("name", ["serviceName", "companyName", "contactName", "mobile", "email", "introduction"])
-def test_required_field_is_asked_for_by_name(tmp_path: Path, name: str) -> None:
-    async def scenario(rest: Rest) -> Any:
-        return await rest.refused(None, "POST", "/api/noauth/application", {**FORM, name: ""})
+async def test_required_field_is_asked_for_by_name(app: Rest, name: str) -> None:
+    found = await app.refused(None, "POST", "/api/noauth/application", {**FORM, name: ""})
 
-    assert support.run(tmp_path, scenario) == (400, 31, f"Parameter '{name}' can't be empty!")
-
-
-def test_answer_does_not_tell_whether_the_address_is_known(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[Any, ...]:
-        reviewer = await root(rest)
-        await rest.account(EMAIL, Authority.COMPANY_ADMIN)
-        first = await submitted(rest, reviewer)
-        second = await submitted(rest, reviewer, email=EMAIL.upper(), companyName="A stranger")
-        rows = await rest.store.read(lambda tx: tx.all(select(service_application.c.company_name)))
-        return first == second, [row.company_name for row in rows]
-
-    assert support.run(tmp_path, scenario) == (True, ["Hanbit"])
+    assert found == (400, 31, f"Parameter '{name}' can't be empty!")
 
 
-def test_many_applications_with_one_address_at_once_leave_one(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[Any, ...]:
-        forms = [{**FORM, "companyName": f"Company {n}"} for n in range(8)]
-        answers = await asyncio.gather(*(rest.post(None, "/api/noauth/application", form) for form in forms))
-        return answers, len((await rest.get(await root(rest), "/applications", limit=10))["data"])
+async def test_answer_does_not_tell_whether_the_address_is_known(app: Rest) -> None:
+    reviewer = await root(app)
+    await app.account(EMAIL, Authority.COMPANY_ADMIN)
+    first = await submitted(app, reviewer)
+    second = await submitted(app, reviewer, email=EMAIL.upper(), companyName="A stranger")
+    rows = await app.store.read(lambda tx: tx.all(select(service_application.c.company_name)))
 
-    assert support.run(tmp_path, scenario) == ([{}] * 8, 1)
+    assert (first == second, [row.company_name for row in rows]) == (True, ["Hanbit"])
 
 
-def test_approved_applicant_has_an_account_that_nobody_can_log_in_to_yet(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[Any, ...]:
-        reviewer = await root(rest)
-        record = await submitted(rest, reviewer)
-        rest.now_ms += 5
-        approved = await rest.post(reviewer, f"/application/{record['id']['id']}/approve")
-        columns = (account.c.login, account.c.name, account.c.phone, account.c.division, account.c.authority)
-        of_applicant = select(*columns, account.c.company_id).where(account.c.login == EMAIL)
-        (made,) = await rest.store.read(lambda tx: tx.all(of_applicant))
-        changed = {name: value for name, value in approved.items() if record[name] != value}
-        sent = await mails(rest) == [("application.approved", EMAIL, record["id"]["id"])]
-        return changed, tuple(made), sent, rest.signals.told, reviewer.user_id
+async def test_many_applications_with_one_address_at_once_leave_one(app: Rest) -> None:
+    forms = [{**FORM, "companyName": f"Company {n}"} for n in range(8)]
+    answers = await asyncio.gather(*(app.post(None, "/api/noauth/application", form) for form in forms))
+    found = answers, len((await app.get(await root(app), "/applications", limit=10))["data"])
 
-    changed, made, sent, told, reviewer_id = support.run(tmp_path, scenario)
+    assert found == ([{}] * 8, 1)
+
+
+async def test_approved_applicant_has_an_account_that_nobody_can_log_in_to_yet(app: Rest) -> None:
+    reviewer = await root(app)
+    record = await submitted(app, reviewer)
+    app.now_ms += 5
+    approved = await app.post(reviewer, f"/application/{record['id']['id']}/approve")
+    columns = (account.c.login, account.c.name, account.c.phone, account.c.division, account.c.authority)
+    of_applicant = select(*columns, account.c.company_id).where(account.c.login == EMAIL)
+    (made,) = await app.store.read(lambda tx: tx.all(of_applicant))
+    changed = {name: value for name, value in approved.items() if record[name] != value}
+    sent = await mails(app) == [("application.approved", EMAIL, record["id"]["id"])]
+    made, told, reviewer_id = tuple(made), app.signals.told, reviewer.user_id
 
     assert changed == {"state": "APPROVED", "decidedTime": support.NOW_MS + 5, "decidedBy": {"id": reviewer_id}}
     assert made == (EMAIL, "김하늘", "010-1234-5678", "Fleet", "COMPANY_ADMIN", None)
@@ -137,57 +123,54 @@ def test_approved_applicant_has_an_account_that_nobody_can_log_in_to_yet(tmp_pat
     assert told == [(observe.SIGNAL_MAIL_DUE, "")]
 
 
-def test_rejected_applicant_gets_a_mail_and_no_account(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[Any, ...]:
-        reviewer = await root(rest)
-        record = await submitted(rest, reviewer)
-        body = {"reason": "No\nanswer"}
-        rejected = await rest.post(reviewer, f"/application/{record['id']['id']}/reject", body)
-        accounts = await rest.store.read(lambda tx: tx.all(select(account.c.id)))
-        sent = await mails(rest) == [("application.rejected", EMAIL, record["id"]["id"])]
-        again = await submitted(rest, reviewer)
-        return rejected["state"], rejected["reason"], len(accounts), sent, again["id"] != record["id"]
+async def test_rejected_applicant_gets_a_mail_and_no_account(app: Rest) -> None:
+    reviewer = await root(app)
+    record = await submitted(app, reviewer)
+    body = {"reason": "No\nanswer"}
+    rejected = await app.post(reviewer, f"/application/{record['id']['id']}/reject", body)
+    accounts = await app.store.read(lambda tx: tx.all(select(account.c.id)))
+    sent = await mails(app) == [("application.rejected", EMAIL, record["id"]["id"])]
+    again = await submitted(app, reviewer)
+    found = rejected["state"], rejected["reason"], len(accounts), sent, again["id"] != record["id"]
 
-    assert support.run(tmp_path, scenario) == ("REJECTED", "No\nanswer", 1, True, True)
+    assert found == ("REJECTED", "No\nanswer", 1, True, True)
 
 
 @pytest.mark.parametrize("body", [{}, {"reason": ""}, {"reason": " \n"}, {"reason": "x" * 4097}, {"reason": 7}])
-def test_rejection_needs_a_reason(tmp_path: Path, body: dict[str, Any]) -> None:
-    async def scenario(rest: Rest) -> tuple[Any, ...]:
-        reviewer = await root(rest)
-        record = await submitted(rest, reviewer)
-        path = f"/application/{record['id']['id']}"
-        status, code, _ = await rest.refused(reviewer, "POST", f"{path}/reject", body)
-        return status, code, (await rest.get(reviewer, path))["state"]
+async def test_rejection_needs_a_reason(app: Rest, body: dict[str, Any]) -> None:
+    reviewer = await root(app)
+    record = await submitted(app, reviewer)
+    path = f"/application/{record['id']['id']}"
+    status, code, _ = await app.refused(reviewer, "POST", f"{path}/reject", body)
 
-    assert support.run(tmp_path, scenario) == (400, 31, "SUBMITTED")
+    assert (status, code, (await app.get(reviewer, path))["state"]) == (400, 31, "SUBMITTED")
 
 
 @pytest.mark.parametrize("first", ["approve", "reject"])
 @pytest.mark.parametrize("second", ["approve", "reject"])
-def test_second_decision_is_refused(tmp_path: Path, first: str, second: str) -> None:
-    async def scenario(rest: Rest) -> tuple[Any, ...]:
-        reviewer = await root(rest)
-        path = f"/application/{(await submitted(rest, reviewer))['id']['id']}"
-        decided = await rest.post(reviewer, f"{path}/{first}", {"reason": "because"})
-        status, code, _ = await rest.refused(reviewer, "POST", f"{path}/{second}", {"reason": "otherwise"})
-        return status, code, await rest.get(reviewer, path) == decided, len(await mails(rest))
+async def test_second_decision_is_refused(app: Rest, first: str, second: str) -> None:
+    reviewer = await root(app)
+    path = f"/application/{(await submitted(app, reviewer))['id']['id']}"
+    decided = await app.post(reviewer, f"{path}/{first}", {"reason": "because"})
+    status, code, _ = await app.refused(reviewer, "POST", f"{path}/{second}", {"reason": "otherwise"})
+    found = status, code, await app.get(reviewer, path) == decided, len(await mails(app))
 
-    assert support.run(tmp_path, scenario) == (400, 30, True, 1)
+    assert found == (400, 30, True, 1)
 
 
-def test_administrators_deciding_at_once_leave_one_outcome(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[Any, ...]:
-        reviewer = await root(rest)
-        path = f"/application/{(await submitted(rest, reviewer))['id']['id']}"
-        decisions = ["approve", "reject"] * 4
-        body = {"reason": "because"}
-        answers = await asyncio.gather(*(rest.call(reviewer, "POST", f"{path}/{each}", body) for each in decisions))
-        accounts = await rest.store.read(lambda tx: tx.all(select(account.c.id)))
-        state = (await rest.get(reviewer, path))["state"]
-        return sorted(a.status_code for a in answers), state, len(accounts), [kind for kind, *_ in await mails(rest)]
-
-    statuses, state, accounts, sent = support.run(tmp_path, scenario)
+async def test_administrators_deciding_at_once_leave_one_outcome(app: Rest) -> None:
+    reviewer = await root(app)
+    path = f"/application/{(await submitted(app, reviewer))['id']['id']}"
+    decisions = ["approve", "reject"] * 4
+    body = {"reason": "because"}
+    answers = await asyncio.gather(*(app.call(reviewer, "POST", f"{path}/{each}", body) for each in decisions))
+    accounts = await app.store.read(lambda tx: tx.all(select(account.c.id)))
+    state = (await app.get(reviewer, path))["state"]
+    statuses, accounts, sent = (
+        sorted(a.status_code for a in answers),
+        len(accounts),
+        [kind for kind, *_ in await mails(app)],
+    )
 
     assert statuses == [200] + [400] * 7
     assert (state, accounts, sent) in (
@@ -196,15 +179,14 @@ def test_administrators_deciding_at_once_leave_one_outcome(tmp_path: Path) -> No
     )
 
 
-def test_approval_of_an_address_that_has_an_account_is_refused_and_leaves_all_as_it_was(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[Any, ...]:
-        reviewer = await root(rest)
-        path = f"/application/{(await submitted(rest, reviewer))['id']['id']}"
-        await rest.account(EMAIL.upper(), Authority.DRIVER)
-        status, code, _ = await rest.refused(reviewer, "POST", f"{path}/approve")
-        return status, code, (await rest.get(reviewer, path))["state"], await mails(rest)
+async def test_approval_of_an_address_that_has_an_account_is_refused_and_leaves_all_as_it_was(app: Rest) -> None:
+    reviewer = await root(app)
+    path = f"/application/{(await submitted(app, reviewer))['id']['id']}"
+    await app.account(EMAIL.upper(), Authority.DRIVER)
+    status, code, _ = await app.refused(reviewer, "POST", f"{path}/approve")
+    found = status, code, (await app.get(reviewer, path))["state"], await mails(app)
 
-    assert support.run(tmp_path, scenario) == (400, 31, "SUBMITTED", [])
+    assert found == (400, 31, "SUBMITTED", [])
 
 
 @pytest.mark.parametrize(
@@ -220,13 +202,10 @@ def test_approval_of_an_address_that_has_an_account_is_refused_and_leaves_all_as
         ("GET", f"/applications?limit=1&idOffset={UNKNOWN}", (400, 31)),
     ],
 )
-def test_review_of_what_is_not_there_is_refused(
-    tmp_path: Path, method: str, path: str, expected: tuple[int, int]
+async def test_review_of_what_is_not_there_is_refused(
+    app: Rest, method: str, path: str, expected: tuple[int, int]
 ) -> None:
-    async def scenario(rest: Rest) -> Any:
-        return (await rest.refused(await root(rest), method, path))[:2]
-
-    assert support.run(tmp_path, scenario) == expected
+    assert (await app.refused(await root(app), method, path))[:2] == expected
 
 
 @pytest.mark.parametrize("ascending", ["false", "true"])
@@ -269,18 +248,17 @@ def test_pages_walk_through_all_applications_once(tmp_path: Path, ascending: str
         f"POST /application/{UNKNOWN}/approve",
     ],
 )
-def test_only_a_platform_administrator_reviews(tmp_path: Path, route: str) -> None:
-    async def scenario(rest: Rest) -> tuple[Any, ...]:
-        reviewer = await root(rest)
-        record = await submitted(rest, reviewer)
-        _, admin = await rest.operator("taxi")
-        people = [await rest.person(admin, role, role.lower()) for role in (Authority.DIRECTOR, Authority.DRIVER)]
-        carrier = await rest.account("carrier@x.example", Authority.CARRIER)
-        granted = await rest.account("granted@x.example", Authority.COMPANY_ADMIN)
-        method, path = route.format(known=record["id"]["id"]).split(" ")
-        body = {"reason": "because"} if path.endswith("reject") else None
-        codes = [(await rest.refused(who, method, path, body))[:2] for who in (admin, *people, carrier, granted)]
-        nobody = (await rest.refused(None, method, path, body))[:2]
-        return codes, nobody, (await rest.get(reviewer, f"/application/{record['id']['id']}")) == record
+async def test_only_a_platform_administrator_reviews(app: Rest, route: str) -> None:
+    reviewer = await root(app)
+    record = await submitted(app, reviewer)
+    _, admin = await app.operator("taxi")
+    people = [await app.person(admin, role, role.lower()) for role in (Authority.DIRECTOR, Authority.DRIVER)]
+    carrier = await app.account("carrier@x.example", Authority.CARRIER)
+    granted = await app.account("granted@x.example", Authority.COMPANY_ADMIN)
+    method, path = route.format(known=record["id"]["id"]).split(" ")
+    body = {"reason": "because"} if path.endswith("reject") else None
+    codes = [(await app.refused(who, method, path, body))[:2] for who in (admin, *people, carrier, granted)]
+    nobody = (await app.refused(None, method, path, body))[:2]
+    found = codes, nobody, (await app.get(reviewer, f"/application/{record['id']['id']}")) == record
 
-    assert support.run(tmp_path, scenario) == ([(403, 20)] * 5, (401, 10), True)
+    assert found == ([(403, 20)] * 5, (401, 10), True)

@@ -27,83 +27,77 @@ async def assign(app, login, method, vehicle_id, role, person):
     return record["directorId" if role == "director" else "currentDriverId"]["id"]
 
 
-def test_managing_director_is_set_replaced_and_unset(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        vehicle_id = await vehicle_of(app, admin)
-        first = await app.person(admin, Authority.DIRECTOR, "first")
-        second = await app.person(admin, Authority.DIRECTOR, "second")
-        steps = [
-            await assign(app, admin, "POST", vehicle_id, "director", first),
-            await assign(app, admin, "POST", vehicle_id, "director", first),
-            await assign(app, admin, "POST", vehicle_id, "director", second),
-            await assign(app, admin, "DELETE", vehicle_id, "director", first),
-            await assign(app, admin, "DELETE", vehicle_id, "director", second),
-            await assign(app, admin, "DELETE", vehicle_id, "director", second),
-        ]
-        return steps, first.user_id, second.user_id
-
-    steps, first, second = rest.run(tmp_path, scenario)
+async def test_managing_director_is_set_replaced_and_unset(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    vehicle_id = await vehicle_of(app, admin)
+    first = await app.person(admin, Authority.DIRECTOR, "first")
+    second = await app.person(admin, Authority.DIRECTOR, "second")
+    steps = [
+        await assign(app, admin, "POST", vehicle_id, "director", first),
+        await assign(app, admin, "POST", vehicle_id, "director", first),
+        await assign(app, admin, "POST", vehicle_id, "director", second),
+        await assign(app, admin, "DELETE", vehicle_id, "director", first),
+        await assign(app, admin, "DELETE", vehicle_id, "director", second),
+        await assign(app, admin, "DELETE", vehicle_id, "director", second),
+    ]
+    first, second = first.user_id, second.user_id
 
     other = (400, 30, "This director does not manage the vehicle.")
     assert steps == [first, first, second, other, PLACEHOLDER, other]
 
 
-def test_managing_director_is_one_of_the_vehicles_own_company(tmp_path):
-    async def scenario(app):
-        _, operator = await app.operator("ace")
-        _, owner = await app.partner(operator, "p@p.example")
-        vehicle_id = await vehicle_of(app, owner)
-        own = await app.person(owner, Authority.DIRECTOR, "own")
-        driver = await app.person(owner, Authority.DRIVER, "driver")
-        foreign = await app.person(operator, Authority.DIRECTOR, "foreign")
-        await app.post(owner, f"/vehicle/{vehicle_id}/director/{own.user_id}")
-        path = f"/vehicle/{vehicle_id}/director"
-        return [
-            (await app.call(login, method, f"{path}/{person}")).status_code
-            for method in ("POST", "DELETE")
-            for login, person in (
-                (owner, foreign.user_id),
-                (owner, driver.user_id),
-                (owner, UNKNOWN),
-                (owner, "1"),
-                (operator, own.user_id),
-                (operator, UNKNOWN),
-                (own, own.user_id),
-                (driver, own.user_id),
-            )
-        ]
-
-    assert rest.run(tmp_path, scenario) == [403, 404, 404, 400, 403, 404, 403, 403] * 2
-
-
-def test_administrator_sets_people_of_the_company_and_holders_of_a_right(tmp_path):
-    async def scenario(app):
-        _, operator = await app.operator("ace")
-        _, owner = await app.partner(operator, "p@p.example")
-        _, borrower = await app.partner(operator, "r@r.example")
-        vehicle_id = await vehicle_of(app, owner)
-        await delegate(app, vehicle_id, owner, borrower)
-        driver = await app.person(owner, Authority.DRIVER, "driver")
-        director = await app.person(owner, Authority.DIRECTOR, "director")
-        borrowing = await app.person(borrower, Authority.DRIVER, "borrowing")
-        right_holder = await app.person(borrower, Authority.DRIVER, "right-holder")
-        await give_right(app, vehicle_id, right_holder, "DRIVER")
-        tries = (
-            (owner, driver),
-            (owner, director),
-            (owner, right_holder),
-            (borrower, borrowing),
-            (owner, borrowing),
-            (owner, owner),
+async def test_managing_director_is_one_of_the_vehicles_own_company(app: rest.Rest):
+    _, operator = await app.operator("ace")
+    _, owner = await app.partner(operator, "p@p.example")
+    vehicle_id = await vehicle_of(app, owner)
+    own = await app.person(owner, Authority.DIRECTOR, "own")
+    driver = await app.person(owner, Authority.DRIVER, "driver")
+    foreign = await app.person(operator, Authority.DIRECTOR, "foreign")
+    await app.post(owner, f"/vehicle/{vehicle_id}/director/{own.user_id}")
+    path = f"/vehicle/{vehicle_id}/director"
+    found = [
+        (await app.call(login, method, f"{path}/{person}")).status_code
+        for method in ("POST", "DELETE")
+        for login, person in (
+            (owner, foreign.user_id),
+            (owner, driver.user_id),
             (owner, UNKNOWN),
-            (borrower, driver),
+            (owner, "1"),
+            (operator, own.user_id),
+            (operator, UNKNOWN),
+            (own, own.user_id),
+            (driver, own.user_id),
         )
-        return [await assign(app, login, "POST", vehicle_id, "driver", person) for login, person in tries], [
-            person.user_id for _, person in tries[:4]
-        ]
+    ]
 
-    answers, people = rest.run(tmp_path, scenario)
+    assert found == [403, 404, 404, 400, 403, 404, 403, 403] * 2
+
+
+async def test_administrator_sets_people_of_the_company_and_holders_of_a_right(app: rest.Rest):
+    _, operator = await app.operator("ace")
+    _, owner = await app.partner(operator, "p@p.example")
+    _, borrower = await app.partner(operator, "r@r.example")
+    vehicle_id = await vehicle_of(app, owner)
+    await delegate(app, vehicle_id, owner, borrower)
+    driver = await app.person(owner, Authority.DRIVER, "driver")
+    director = await app.person(owner, Authority.DIRECTOR, "director")
+    borrowing = await app.person(borrower, Authority.DRIVER, "borrowing")
+    right_holder = await app.person(borrower, Authority.DRIVER, "right-holder")
+    await give_right(app, vehicle_id, right_holder, "DRIVER")
+    tries = (
+        (owner, driver),
+        (owner, director),
+        (owner, right_holder),
+        (borrower, borrowing),
+        (owner, borrowing),
+        (owner, owner),
+        (owner, UNKNOWN),
+        (borrower, driver),
+    )
+    answers, people = (
+        [await assign(app, login, "POST", vehicle_id, "driver", person) for login, person in tries],
+        [person.user_id for _, person in tries[:4]],
+    )
 
     assert answers == [
         *people,
@@ -114,32 +108,29 @@ def test_administrator_sets_people_of_the_company_and_holders_of_a_right(tmp_pat
     ]
 
 
-def test_driver_logs_in_and_out_of_an_activated_vehicle_that_is_free(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        vehicle_id = await vehicle_of(app, admin)
-        first = await app.person(admin, Authority.DRIVER, "first")
-        second = await app.person(admin, Authority.DRIVER, "second")
-        idle = await app.person(admin, Authority.DRIVER, "idle")
-        for driver in (first, second):
-            await give_right(app, vehicle_id, driver, "DRIVER")
-        steps = {"not activated": await assign(app, first, "POST", vehicle_id, "driver", first)}
-        await app.post(admin, f"/vehicle/{vehicle_id}/activate")
-        for name, login, method, person in (
-            ("another person", first, "POST", second),
-            ("no right", idle, "POST", idle),
-            ("log in", first, "POST", first),
-            ("log in again", first, "POST", first),
-            ("occupied", second, "POST", second),
-            ("log another out", second, "DELETE", first),
-            ("log out though not in", second, "DELETE", second),
-            ("log out", first, "DELETE", first),
-            ("next one", second, "POST", second),
-        ):
-            steps[name] = await assign(app, login, method, vehicle_id, "driver", person)
-        return steps, first.user_id, second.user_id
-
-    steps, first, second = rest.run(tmp_path, scenario)
+async def test_driver_logs_in_and_out_of_an_activated_vehicle_that_is_free(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    vehicle_id = await vehicle_of(app, admin)
+    first = await app.person(admin, Authority.DRIVER, "first")
+    second = await app.person(admin, Authority.DRIVER, "second")
+    idle = await app.person(admin, Authority.DRIVER, "idle")
+    for driver in (first, second):
+        await give_right(app, vehicle_id, driver, "DRIVER")
+    steps = {"not activated": await assign(app, first, "POST", vehicle_id, "driver", first)}
+    await app.post(admin, f"/vehicle/{vehicle_id}/activate")
+    for name, login, method, person in (
+        ("another person", first, "POST", second),
+        ("no right", idle, "POST", idle),
+        ("log in", first, "POST", first),
+        ("log in again", first, "POST", first),
+        ("occupied", second, "POST", second),
+        ("log another out", second, "DELETE", first),
+        ("log out though not in", second, "DELETE", second),
+        ("log out", first, "DELETE", first),
+        ("next one", second, "POST", second),
+    ):
+        steps[name] = await assign(app, login, method, vehicle_id, "driver", person)
+    first, second = first.user_id, second.user_id
 
     assert steps == {
         "not activated": (
@@ -175,40 +166,34 @@ def test_lender_unsets_the_borrowers_driver(tmp_path):
     assert rest.run(tmp_path, scenario) == [not_set, PLACEHOLDER]
 
 
-def test_setting_a_driver_moves_the_person_and_tells_every_sensor_concerned(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        before, after = await vehicle_of(app, admin, "1"), await vehicle_of(app, admin, "2")
-        sensors = [await sensor_on(app, admin, *on) for on in ((before, "a"), (before, "b"), (after, "c"))]
-        driver = await app.person(admin, Authority.DRIVER, "driver")
-        await app.post(admin, f"/vehicle/{before}/driver/{driver.user_id}")
-        app.signals.told.clear()
-        await app.post(admin, f"/vehicle/{after}/driver/{driver.user_id}")
-        moved = sorted(app.signals.told)
-        app.signals.told.clear()
-        await app.post(admin, f"/vehicle/{after}/driver/{driver.user_id}")
-        again = list(app.signals.told)
-        drivers = [(await app.get(admin, f"/vehicle/{key}"))["currentDriverId"]["id"] for key in (before, after)]
-        return sensors, moved, again, drivers, driver.user_id
-
-    sensors, moved, again, drivers, driver_id = rest.run(tmp_path, scenario)
+async def test_setting_a_driver_moves_the_person_and_tells_every_sensor_concerned(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    before, after = await vehicle_of(app, admin, "1"), await vehicle_of(app, admin, "2")
+    sensors = [await sensor_on(app, admin, *on) for on in ((before, "a"), (before, "b"), (after, "c"))]
+    driver = await app.person(admin, Authority.DRIVER, "driver")
+    await app.post(admin, f"/vehicle/{before}/driver/{driver.user_id}")
+    app.signals.told.clear()
+    await app.post(admin, f"/vehicle/{after}/driver/{driver.user_id}")
+    moved = sorted(app.signals.told)
+    app.signals.told.clear()
+    await app.post(admin, f"/vehicle/{after}/driver/{driver.user_id}")
+    again = list(app.signals.told)
+    drivers = [(await app.get(admin, f"/vehicle/{key}"))["currentDriverId"]["id"] for key in (before, after)]
+    driver_id = driver.user_id
 
     assert moved == sorted((SIGNAL_SENSOR_CHANGED, sensor_id) for sensor_id in sensors)
     assert again == []
     assert drivers == [PLACEHOLDER, driver_id]
 
 
-def test_unsetting_a_driver_tells_the_sensors_of_the_vehicle(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        vehicle_id = await vehicle_of(app, admin)
-        sensor_id = await sensor_on(app, admin, vehicle_id, "a")
-        driver = await app.person(admin, Authority.DRIVER, "driver")
-        await app.post(admin, f"/vehicle/{vehicle_id}/driver/{driver.user_id}")
-        app.signals.told.clear()
-        shown = await assign(app, admin, "DELETE", vehicle_id, "driver", driver)
-        return sensor_id, shown, app.signals.told
-
-    sensor_id, shown, told = rest.run(tmp_path, scenario)
+async def test_unsetting_a_driver_tells_the_sensors_of_the_vehicle(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    vehicle_id = await vehicle_of(app, admin)
+    sensor_id = await sensor_on(app, admin, vehicle_id, "a")
+    driver = await app.person(admin, Authority.DRIVER, "driver")
+    await app.post(admin, f"/vehicle/{vehicle_id}/driver/{driver.user_id}")
+    app.signals.told.clear()
+    shown = await assign(app, admin, "DELETE", vehicle_id, "driver", driver)
+    told = app.signals.told
 
     assert (shown, told) == (PLACEHOLDER, [(SIGNAL_SENSOR_CHANGED, sensor_id)])

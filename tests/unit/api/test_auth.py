@@ -49,21 +49,19 @@ async def _log_in(rest: Rest, content: str, kind: str | None = "application/json
 SUCCESS = (200, {"token": str, "refreshToken": str})
 
 
-def test_login_answers_two_strings_and_nothing_else(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[Any, ...]:
-        await _account(rest, "pass")
-        return await _log_in(rest, '{"username":"kim@fleet.example","password":"pass","more":1}')
+async def test_login_answers_two_strings_and_nothing_else(app: Rest) -> None:
+    await _account(app, "pass")
+    found = await _log_in(app, '{"username":"kim@fleet.example","password":"pass","more":1}')
 
-    assert support.run(tmp_path, scenario) == SUCCESS
+    assert found == SUCCESS
 
 
 @pytest.mark.parametrize("kind", [None, FORM, "text/plain", "application/json; charset=euc-kr", "nonsense"])
-def test_h13_login_body_is_json_whatever_its_content_type(tmp_path: Path, kind: str | None) -> None:
-    async def scenario(rest: Rest) -> tuple[Any, ...]:
-        await _account(rest, "pass")
-        return await _log_in(rest, '{"username":"KIM@fleet.example ","password":"pass"}', kind)
+async def test_h13_login_body_is_json_whatever_its_content_type(app: Rest, kind: str | None) -> None:
+    await _account(app, "pass")
+    found = await _log_in(app, '{"username":"KIM@fleet.example ","password":"pass"}', kind)
 
-    assert support.run(tmp_path, scenario) == SUCCESS
+    assert found == SUCCESS
 
 
 @pytest.mark.parametrize(
@@ -77,25 +75,23 @@ def test_h13_login_body_is_json_whatever_its_content_type(tmp_path: Path, kind: 
         ("a!b", "c%21b", FORM, WRONG),
     ],
 )
-def test_form_login_is_tried_again_with_the_five_characters_decoded(
-    tmp_path: Path, password: str, sent: str, kind: str, expected: Any
+async def test_form_login_is_tried_again_with_the_five_characters_decoded(
+    app: Rest, password: str, sent: str, kind: str, expected: Any
 ) -> None:
-    async def scenario(rest: Rest) -> tuple[Any, ...]:
-        await _account(rest, password)
-        return await _log_in(rest, f'{{"username":"{EMAIL}","password":"{sent}"}}', kind)
+    await _account(app, password)
+    found = await _log_in(app, f'{{"username":"{EMAIL}","password":"{sent}"}}', kind)
 
-    assert support.run(tmp_path, scenario) == expected
+    assert found == expected
 
 
-def test_g26_unknown_user_wrong_password_and_disabled_account_get_one_answer(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[tuple[Any, ...]]:
-        await _account(rest, "pass")
-        gone = await _account(rest, "pass", "gone@fleet.example")
-        await rest.store.write(lambda tx: tx.run(update(account).where(account.c.id == gone).values(enabled=False)))
-        tries = [(EMAIL, "wrong"), ("nobody@fleet.example", "pass"), ("gone@fleet.example", "pass")]
-        return [await _log_in(rest, f'{{"username":"{name}","password":"{word}"}}') for name, word in tries]
+async def test_g26_unknown_user_wrong_password_and_disabled_account_get_one_answer(app: Rest) -> None:
+    await _account(app, "pass")
+    gone = await _account(app, "pass", "gone@fleet.example")
+    await app.store.write(lambda tx: tx.run(update(account).where(account.c.id == gone).values(enabled=False)))
+    tries = [(EMAIL, "wrong"), ("nobody@fleet.example", "pass"), ("gone@fleet.example", "pass")]
+    found = [await _log_in(app, f'{{"username":"{name}","password":"{word}"}}') for name, word in tries]
 
-    assert support.run(tmp_path, scenario) == [WRONG] * 3
+    assert found == [WRONG] * 3
 
 
 @pytest.mark.parametrize(
@@ -119,12 +115,10 @@ def test_login_with_an_unusable_body_says_what_to_mend(tmp_path: Path, body: str
     assert support.run(tmp_path, lambda rest: _log_in(rest, body)) == (400, 31, message)
 
 
-def test_login_with_bytes_that_are_no_text_is_refused(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[int, int]:
-        answer = await rest.http.post("/api/auth/login", content=b'{"username":"\xff","password":"x"}')
-        return answer.status_code, answer.json()["errorCode"]
+async def test_login_with_bytes_that_are_no_text_is_refused(app: Rest) -> None:
+    answer = await app.http.post("/api/auth/login", content=b'{"username":"\xff","password":"x"}')
 
-    assert support.run(tmp_path, scenario) == (400, 31)
+    assert (answer.status_code, answer.json()["errorCode"]) == (400, 31)
 
 
 async def _pair(rest: Rest) -> tuple[UserId, Pair]:
@@ -133,115 +127,111 @@ async def _pair(rest: Rest) -> tuple[UserId, Pair]:
     return user_id, Pair(answer["token"], answer["refreshToken"])
 
 
-def test_g25_refresh_token_gives_a_pair_that_works(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[str]:
-        _, pair = await _pair(rest)
-        seen = [pair.token, pair.refresh_token]
-        for _ in range(2):
-            new = await rest.post(None, "/api/auth/token", {"refreshToken": seen[-1]})
-            seen += [new["token"], new["refreshToken"]]
-        answer = await rest.http.get("/api/auth/user", headers={"X-Authorization": f"Bearer {seen[-2]}"})
-        return [*seen, answer.json()["email"]]
+async def test_g25_refresh_token_gives_a_pair_that_works(app: Rest) -> None:
+    _, pair = await _pair(app)
+    seen = [pair.token, pair.refresh_token]
+    for _ in range(2):
+        new = await app.post(None, "/api/auth/token", {"refreshToken": seen[-1]})
+        seen += [new["token"], new["refreshToken"]]
+    answer = await app.http.get("/api/auth/user", headers={"X-Authorization": f"Bearer {seen[-2]}"})
+    seen = [*seen, answer.json()["email"]]
 
-    seen = support.run(tmp_path, scenario)
     assert len(set(seen)) == 7
     assert seen[-1] == EMAIL
 
 
-def test_refresh_with_a_token_of_no_use_is_refused(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[tuple[int, int]]:
-        user_id, pair = await _pair(rest)
+async def test_refresh_with_a_token_of_no_use_is_refused(app: Rest) -> None:
+    user_id, pair = await _pair(app)
 
-        async def refused(body: Any) -> tuple[int, int]:
-            status, code, _ = await rest.refused(None, "POST", "/api/auth/token", body)
-            return status, code
+    async def refused(body: Any) -> tuple[int, int]:
+        status, code, _ = await app.refused(None, "POST", "/api/auth/token", body)
+        return status, code
 
-        outcomes = [
-            await refused({}),
-            await refused({"refreshToken": 7}),
-            await refused({"refreshToken": "x.y.z"}),
-            await refused({"refreshToken": pair.token}),
-        ]
-        await rest.store.write(lambda tx: tx.run(update(account).where(account.c.id == user_id).values(enabled=False)))
-        outcomes.append(await refused({"refreshToken": pair.refresh_token}))
-        rest.now_ms += 604_800_000
-        return [*outcomes, await refused({"refreshToken": pair.refresh_token})]
+    outcomes = [
+        await refused({}),
+        await refused({"refreshToken": 7}),
+        await refused({"refreshToken": "x.y.z"}),
+        await refused({"refreshToken": pair.token}),
+    ]
+    await app.store.write(lambda tx: tx.run(update(account).where(account.c.id == user_id).values(enabled=False)))
+    outcomes.append(await refused({"refreshToken": pair.refresh_token}))
+    app.now_ms += 604_800_000
 
-    assert support.run(tmp_path, scenario) == [(400, 31), (400, 31), (401, 10), (401, 10), (401, 10), (401, 11)]
+    assert [*outcomes, await refused({"refreshToken": pair.refresh_token})] == [
+        (400, 31),
+        (400, 31),
+        (401, 10),
+        (401, 10),
+        (401, 10),
+        (401, 11),
+    ]
 
 
 @pytest.mark.parametrize("scheme", ["Bearer ", "bearer ", "BEARER ", "Bearer   ", " Bearer \t"])
-def test_token_header_takes_any_letter_case_and_any_blanks(tmp_path: Path, scheme: str) -> None:
-    async def scenario(rest: Rest) -> int:
-        _, pair = await _pair(rest)
-        headers = {"x-AUTHORIZATION": scheme + pair.token}
-        return (await rest.http.get("/api/auth/user", headers=headers)).status_code
+async def test_token_header_takes_any_letter_case_and_any_blanks(app: Rest, scheme: str) -> None:
+    _, pair = await _pair(app)
+    headers = {"x-AUTHORIZATION": scheme + pair.token}
 
-    assert support.run(tmp_path, scenario) == 200
+    assert (await app.http.get("/api/auth/user", headers=headers)).status_code == 200
 
 
-def test_request_without_a_good_token_is_refused(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[tuple[int, int]]:
-        user_id, pair = await _pair(rest)
+async def test_request_without_a_good_token_is_refused(app: Rest) -> None:
+    user_id, pair = await _pair(app)
 
-        async def refused(headers: dict[str, str]) -> tuple[int, int]:
-            answer = await rest.http.get("/api/auth/user", headers=headers)
-            return answer.status_code, answer.json()["errorCode"]
+    async def refused(headers: dict[str, str]) -> tuple[int, int]:
+        answer = await app.http.get("/api/auth/user", headers=headers)
+        return answer.status_code, answer.json()["errorCode"]
 
-        good = {"X-Authorization": f"Bearer {pair.token}"}
-        outcomes = [
-            await refused({}),
-            await refused({"X-Authorization": ""}),
-            await refused({"X-Authorization": pair.token}),
-            await refused({"X-Authorization": f"Basic {pair.token}"}),
-            await refused({"Authorization": f"Bearer {pair.token}"}),
-            await refused({"X-Authorization": f"Bearer {pair.refresh_token}"}),
-        ]
-        rest.now_ms += 9_000_000
-        outcomes.append(await refused(good))
-        rest.now_ms = support.NOW_MS
-        assert (await rest.http.get("/api/auth/user", headers=good)).status_code == 200
-        await rest.store.write(lambda tx: tx.run(update(account).where(account.c.id == user_id).values(enabled=False)))
-        return [*outcomes, await refused(good)]
+    good = {"X-Authorization": f"Bearer {pair.token}"}
+    outcomes = [
+        await refused({}),
+        await refused({"X-Authorization": ""}),
+        await refused({"X-Authorization": pair.token}),
+        await refused({"X-Authorization": f"Basic {pair.token}"}),
+        await refused({"Authorization": f"Bearer {pair.token}"}),
+        await refused({"X-Authorization": f"Bearer {pair.refresh_token}"}),
+    ]
+    app.now_ms += 9_000_000
+    outcomes.append(await refused(good))
+    app.now_ms = support.NOW_MS
+    assert (await app.http.get("/api/auth/user", headers=good)).status_code == 200
+    await app.store.write(lambda tx: tx.run(update(account).where(account.c.id == user_id).values(enabled=False)))
 
-    assert support.run(tmp_path, scenario) == [(401, 10)] * 6 + [(401, 11), (401, 10)]
+    assert [*outcomes, await refused(good)] == [(401, 10)] * 6 + [(401, 11), (401, 10)]
 
 
-def test_own_record_is_shown_to_every_role(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[list[str], list[str]]:
-        company, admin = await rest.operator("taxi")
-        company_id = CompanyId(company["id"]["id"])
-        people: list[Login] = [admin, await rest.account("root@x.example", Authority.SYS_ADMIN)]
-        people += [
-            await rest.account(f"{role}@x.example", role, company_id) for role in (Authority.DIRECTOR, Authority.DRIVER)
-        ]
-        shown = [await rest.get(login, "/api/auth/user") for login in people]
-        return [record["id"]["id"] for record in shown], [login.user_id for login in people]
+async def test_own_record_is_shown_to_every_role(app: Rest) -> None:
+    company, admin = await app.operator("taxi")
+    company_id = CompanyId(company["id"]["id"])
+    people: list[Login] = [admin, await app.account("root@x.example", Authority.SYS_ADMIN)]
+    people += [
+        await app.account(f"{role}@x.example", role, company_id) for role in (Authority.DIRECTOR, Authority.DRIVER)
+    ]
+    shown = [await app.get(login, "/api/auth/user") for login in people]
+    shown, expected = [record["id"]["id"] for record in shown], [login.user_id for login in people]
 
-    shown, expected = support.run(tmp_path, scenario)
     assert shown == expected
 
 
-def test_login_storm_above_the_waiting_room_is_answered_429_and_the_rest_is_served(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[list[int], list[int]]:
-        await _account(rest, "pass")
-        small = Passwords(structs.replace(support.CHEAP, workers=1, waiting=1))
-        transport = httpx.ASGITransport(app=support.application(changed(rest.contexts, passwords=small)))  # type: ignore[arg-type]
-        gate = threading.Event()
-        small._threads.submit(gate.wait)
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
-            body = {"username": EMAIL, "password": "pass"}
-            waiting = {asyncio.ensure_future(http.post("/api/auth/login", json=body)) for _ in range(5)}
-            early: list[httpx.Response] = []
-            while len(early) < 3:
-                done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-                early += [one.result() for one in done]
-            gate.set()
-            late = await asyncio.gather(*waiting)
-        small.close()
-        return [answer.status_code for answer in early], [answer.status_code for answer in late]
+async def test_login_storm_above_the_waiting_room_is_answered_429_and_the_rest_is_served(app: Rest) -> None:
+    await _account(app, "pass")
+    small = Passwords(structs.replace(support.CHEAP, workers=1, waiting=1))
+    transport = httpx.ASGITransport(app=support.application(changed(app.contexts, passwords=small)))  # type: ignore[arg-type]
+    gate = threading.Event()
+    small._threads.submit(gate.wait)
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
+        body = {"username": EMAIL, "password": "pass"}
+        waiting = {asyncio.ensure_future(http.post("/api/auth/login", json=body)) for _ in range(5)}
+        early: list[httpx.Response] = []
+        while len(early) < 3:
+            done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            early += [one.result() for one in done]
+        gate.set()
+        late = await asyncio.gather(*waiting)
+    small.close()
+    found = [answer.status_code for answer in early], [answer.status_code for answer in late]
 
-    assert support.run(tmp_path, scenario) == ([429, 429, 429], [200, 200])
+    assert found == ([429, 429, 429], [200, 200])
 
 
 HOME = "192.0.2.1"
@@ -287,37 +277,33 @@ async def _flooded(rest: Rest, strangers: list[tuple[str, str]], last: tuple[str
 
 @pytest.mark.parametrize("named", ["owner", "anybody"])
 @pytest.mark.parametrize("restarted", [False, True])
-def test_owner_gets_in_from_a_known_address_while_strangers_flood_the_hashes(
-    tmp_path: Path, named: str, restarted: bool
+async def test_owner_gets_in_from_a_known_address_while_strangers_flood_the_hashes(
+    app: Rest, named: str, restarted: bool
 ) -> None:
     strangers = [(EMAIL if named == "owner" else f"u{n}@x.example", f"198.51.100.{n}") for n in range(30)]
 
-    async def scenario(rest: Rest) -> int:
-        await _account(rest, "pass")
-        rest.change(behind_proxy=True)
-        assert await _attempt(rest.http, EMAIL, HOME) == 200
-        if restarted:
-            rest.change(limits=Limits(accounts=config.Accounts(), rest=config.Rest()))
-            await rest.contexts.accounts.limits.known.read(rest.store, now_ms=rest.now_ms)
-        return (await _flooded(rest, strangers, (EMAIL, HOME)))[1]
+    await _account(app, "pass")
+    app.change(behind_proxy=True)
+    assert await _attempt(app.http, EMAIL, HOME) == 200
+    if restarted:
+        app.change(limits=Limits(accounts=config.Accounts(), rest=config.Rest()))
+        await app.contexts.accounts.limits.known.read(app.store, now_ms=app.now_ms)
 
-    assert support.run(tmp_path, scenario) == 200
+    assert (await _flooded(app, strangers, (EMAIL, HOME)))[1] == 200
 
 
-def test_flooding_strangers_learn_nothing_of_the_accounts_that_they_name(tmp_path: Path) -> None:
+async def test_flooding_strangers_learn_nothing_of_the_accounts_that_they_name(app: Rest) -> None:
     """An account that signed in lately and a name that no account has are served and turned away alike."""
 
-    async def scenario(rest: Rest) -> list[list[int]]:
-        user_id = await _account(rest, "right")
-        rest.contexts.accounts.limits.known.add(user_id, HOME)
-        outcomes = []
-        for names in ((EMAIL, "nobody@x.example"), ("nobody@x.example", EMAIL)):
-            flood = [(names[n % 2], f"198.51.100.{n}") for n in range(30)]
-            statuses, last = await _flooded(rest, flood, (names[0], "203.0.113.9"))
-            outcomes.append([*statuses, last])
-        return outcomes
+    user_id = await _account(app, "right")
+    app.contexts.accounts.limits.known.add(user_id, HOME)
+    outcomes = []
+    for names in ((EMAIL, "nobody@x.example"), ("nobody@x.example", EMAIL)):
+        flood = [(names[n % 2], f"198.51.100.{n}") for n in range(30)]
+        statuses, last = await _flooded(app, flood, (names[0], "203.0.113.9"))
+        outcomes.append([*statuses, last])
+    first, second = outcomes
 
-    first, second = support.run(tmp_path, scenario)
     assert first == second
     assert set(first) == {401, 429}
 

@@ -10,14 +10,10 @@ async def _listed(app, owner, **query):
     return [record["toCompanyName"] for record in page["data"]]
 
 
-def test_candidate_is_answered_and_listed_with_every_field(tmp_path):
-    async def scenario(app):
-        of = await delegating.companies(app)
-        new = await delegating.register(app, of.owner, of.borrower)
-        page = await app.get(of.owner, f"/company/{of.owner.company_id}/relation/companies", limit=1)
-        return of, new, page
-
-    of, new, page = rest.run(tmp_path, scenario)
+async def test_candidate_is_answered_and_listed_with_every_field(app: rest.Rest):
+    of = await delegating.companies(app)
+    new = await delegating.register(app, of.owner, of.borrower)
+    page = await app.get(of.owner, f"/company/{of.owner.company_id}/relation/companies", limit=1)
 
     assert new == {
         "id": new["id"],
@@ -32,113 +28,105 @@ def test_candidate_is_answered_and_listed_with_every_field(tmp_path):
     assert page == {"data": [new], "nextPageLink": None, "hasNext": False}
 
 
-def test_candidate_may_be_named_by_an_id_object_or_a_bare_uuid_in_either_case(tmp_path):
-    async def scenario(app):
-        of = await delegating.companies(app)
-        path = delegating.candidates(of.owner)
-        return [
-            (await app.post(of.owner, path, {"toCompanyId": named}))["toCompanyName"]
-            for named in (of.borrower.company_id, of.below.company_id.upper(), {"id": of.operator.company_id, "x": 1})
-        ]
+async def test_candidate_may_be_named_by_an_id_object_or_a_bare_uuid_in_either_case(app: rest.Rest):
+    of = await delegating.companies(app)
+    path = delegating.candidates(of.owner)
+    found = [
+        (await app.post(of.owner, path, {"toCompanyId": named}))["toCompanyName"]
+        for named in (of.borrower.company_id, of.below.company_id.upper(), {"id": of.operator.company_id, "x": 1})
+    ]
 
-    assert rest.run(tmp_path, scenario) == ["Borrower", "Below", "Ace"]
+    assert found == ["Borrower", "Below", "Ace"]
 
 
-def test_candidate_without_a_usable_id_is_refused(tmp_path):
-    async def scenario(app):
-        of = await delegating.companies(app)
-        path = delegating.candidates(of.owner)
-        bodies = (
-            None,
-            {},
-            {"toCompanyId": None},
-            {"toCompanyId": ""},
-            {"toCompanyId": "x"},
-            {"toCompanyId": {"id": 1}},
-        )
-        refused = [await app.refused(of.owner, "POST", path, body) for body in (*bodies, {"toCompanyId": UNKNOWN})]
-        return [answer[:2] for answer in refused], refused[2][2]
-
-    codes, message = rest.run(tmp_path, scenario)
+async def test_candidate_without_a_usable_id_is_refused(app: rest.Rest):
+    of = await delegating.companies(app)
+    path = delegating.candidates(of.owner)
+    bodies = (
+        None,
+        {},
+        {"toCompanyId": None},
+        {"toCompanyId": ""},
+        {"toCompanyId": "x"},
+        {"toCompanyId": {"id": 1}},
+    )
+    refused = [await app.refused(of.owner, "POST", path, body) for body in (*bodies, {"toCompanyId": UNKNOWN})]
+    codes, message = [answer[:2] for answer in refused], refused[2][2]
 
     assert codes == [(400, 31)] * 6 + [(404, 32)]
     assert message == "Parameter 'toCompanyId' can't be empty!"
 
 
-def test_rule_1_candidate_is_another_company_of_the_same_service_type_and_registered_once(tmp_path):
-    async def scenario(app):
-        of = await delegating.companies(app)
-        path = delegating.candidates(of.owner)
-        first = await delegating.register(app, of.owner, of.borrower)
-        refused = [
-            await app.refused(of.owner, "POST", path, {"toCompanyId": login.company_id})
-            for login in (of.owner, of.other, of.borrower)
-        ]
-        return [answer[:2] for answer in refused], await _listed(app, of.owner), first["toCompanyName"]
-
-    codes, listed, name = rest.run(tmp_path, scenario)
+async def test_rule_1_candidate_is_another_company_of_the_same_service_type_and_registered_once(app: rest.Rest):
+    of = await delegating.companies(app)
+    path = delegating.candidates(of.owner)
+    first = await delegating.register(app, of.owner, of.borrower)
+    refused = [
+        await app.refused(of.owner, "POST", path, {"toCompanyId": login.company_id})
+        for login in (of.owner, of.other, of.borrower)
+    ]
+    codes, listed, name = [answer[:2] for answer in refused], await _listed(app, of.owner), first["toCompanyName"]
 
     assert codes == [(400, 30), (400, 30), (400, 31)]
     assert listed == [name]
 
 
-def test_candidates_are_the_own_companys_business_alone(tmp_path):
-    async def scenario(app):
-        of = await delegating.companies(app)
-        await delegating.register(app, of.owner, of.borrower)
-        people = [
-            await delegating.director(app, of.owner, "director"),
-            await delegating.driver(app, of.owner, "driver"),
-        ]
-        calls = (
-            ("POST", delegating.candidates(of.owner), {"toCompanyId": of.below.company_id}),
-            ("DELETE", f"{delegating.candidates(of.owner)}/{of.borrower.company_id}", None),
+async def test_candidates_are_the_own_companys_business_alone(app: rest.Rest):
+    of = await delegating.companies(app)
+    await delegating.register(app, of.owner, of.borrower)
+    people = [
+        await delegating.director(app, of.owner, "director"),
+        await delegating.driver(app, of.owner, "driver"),
+    ]
+    calls = (
+        ("POST", delegating.candidates(of.owner), {"toCompanyId": of.below.company_id}),
+        ("DELETE", f"{delegating.candidates(of.owner)}/{of.borrower.company_id}", None),
+    )
+    logins = [of.operator, of.borrower, of.below, of.other, *people]
+    found = {(await app.refused(login, *call))[:2] for login in logins for call in calls}
+
+    assert found == {(403, 20)}
+
+
+async def test_candidates_are_listed_by_the_company_and_its_operator(app: rest.Rest):
+    of = await delegating.companies(app)
+    await delegating.register(app, of.owner, of.borrower)
+    people = [
+        await delegating.director(app, of.owner, "director"),
+        await delegating.driver(app, of.owner, "driver"),
+    ]
+    path = f"/company/{of.owner.company_id}/relation/companies?limit=1"
+    listed = [(await app.get(login, path))["data"] for login in (of.owner, of.operator)]
+    refused = {(await app.refused(login, "GET", path))[:2] for login in (of.borrower, of.below, of.other, *people)}
+
+    assert ([[each["toCompanyName"] for each in page] for page in listed], refused) == (
+        [["Borrower"], ["Borrower"]],
+        {(403, 20)},
+    )
+
+
+async def test_candidate_checks_come_in_the_published_order(app: rest.Rest):
+    of = await delegating.companies(app)
+    relation = f"/company/{of.owner.company_id}/relation"
+    found = [
+        (await app.refused(*call))[:2]
+        for call in (
+            (None, "POST", "/company/x/relation/company", {}),
+            (of.owner, "POST", "/company/x/relation/company", {}),
+            (of.owner, "POST", f"/company/{UNKNOWN}/relation/company", {}),
+            (of.borrower, "POST", f"{relation}/company", {}),
+            (of.owner, "POST", f"{relation}/company", {}),
+            (of.owner, "DELETE", f"{relation}/company/x"),
+            (of.borrower, "DELETE", f"{relation}/company/{UNKNOWN}"),
+            (of.borrower, "DELETE", f"{relation}/company/{of.below.company_id}"),
+            (of.owner, "DELETE", f"{relation}/company/{of.below.company_id}"),
+            (of.borrower, "GET", f"{relation}/companies"),
+            (of.owner, "GET", f"{relation}/companies"),
+            (of.owner, "GET", f"{relation}/companies?limit=1&delegated=maybe"),
         )
-        logins = [of.operator, of.borrower, of.below, of.other, *people]
-        return {(await app.refused(login, *call))[:2] for login in logins for call in calls}
+    ]
 
-    assert rest.run(tmp_path, scenario) == {(403, 20)}
-
-
-def test_candidates_are_listed_by_the_company_and_its_operator(tmp_path):
-    async def scenario(app):
-        of = await delegating.companies(app)
-        await delegating.register(app, of.owner, of.borrower)
-        people = [
-            await delegating.director(app, of.owner, "director"),
-            await delegating.driver(app, of.owner, "driver"),
-        ]
-        path = f"/company/{of.owner.company_id}/relation/companies?limit=1"
-        listed = [(await app.get(login, path))["data"] for login in (of.owner, of.operator)]
-        refused = {(await app.refused(login, "GET", path))[:2] for login in (of.borrower, of.below, of.other, *people)}
-        return [[each["toCompanyName"] for each in page] for page in listed], refused
-
-    assert rest.run(tmp_path, scenario) == ([["Borrower"], ["Borrower"]], {(403, 20)})
-
-
-def test_candidate_checks_come_in_the_published_order(tmp_path):
-    async def scenario(app):
-        of = await delegating.companies(app)
-        relation = f"/company/{of.owner.company_id}/relation"
-        return [
-            (await app.refused(*call))[:2]
-            for call in (
-                (None, "POST", "/company/x/relation/company", {}),
-                (of.owner, "POST", "/company/x/relation/company", {}),
-                (of.owner, "POST", f"/company/{UNKNOWN}/relation/company", {}),
-                (of.borrower, "POST", f"{relation}/company", {}),
-                (of.owner, "POST", f"{relation}/company", {}),
-                (of.owner, "DELETE", f"{relation}/company/x"),
-                (of.borrower, "DELETE", f"{relation}/company/{UNKNOWN}"),
-                (of.borrower, "DELETE", f"{relation}/company/{of.below.company_id}"),
-                (of.owner, "DELETE", f"{relation}/company/{of.below.company_id}"),
-                (of.borrower, "GET", f"{relation}/companies"),
-                (of.owner, "GET", f"{relation}/companies"),
-                (of.owner, "GET", f"{relation}/companies?limit=1&delegated=maybe"),
-            )
-        ]
-
-    assert rest.run(tmp_path, scenario) == [
+    assert found == [
         (401, 10),
         (400, 31),
         (404, 32),
@@ -154,30 +142,29 @@ def test_candidate_checks_come_in_the_published_order(tmp_path):
     ]
 
 
-def test_rule_1_company_that_received_a_vehicle_is_a_delegated_company_until_the_last_is_taken_back(tmp_path):
-    async def scenario(app):
-        of = await delegating.companies(app)
-        seen = []
+async def test_rule_1_company_that_received_a_vehicle_is_a_delegated_company_until_the_last_is_taken_back(
+    app: rest.Rest,
+):
+    of = await delegating.companies(app)
+    seen = []
 
-        async def look():
-            seen.append((await _listed(app, of.owner), await _listed(app, of.owner, delegated="true")))
+    async def look():
+        seen.append((await _listed(app, of.owner), await _listed(app, of.owner, delegated="true")))
 
-        await delegating.register(app, of.owner, of.borrower)
-        await delegating.register(app, of.owner, of.below)
-        vehicles = [await delegating.new_vehicle(app, of.owner, number) for number in ("1", "2")]
+    await delegating.register(app, of.owner, of.borrower)
+    await delegating.register(app, of.owner, of.below)
+    vehicles = [await delegating.new_vehicle(app, of.owner, number) for number in ("1", "2")]
+    await look()
+    for vehicle_id in vehicles:
+        await delegating.delegate(app, of.owner, of.borrower, vehicle_id)
         await look()
-        for vehicle_id in vehicles:
-            await delegating.delegate(app, of.owner, of.borrower, vehicle_id)
-            await look()
-        again = await app.refused(
-            of.owner, "POST", delegating.candidates(of.owner), {"toCompanyId": of.borrower.company_id}
-        )
-        for vehicle_id in vehicles:
-            await delegating.take_back(app, of.owner, of.borrower, vehicle_id)
-            await look()
-        return seen, again[:2]
-
-    seen, again = rest.run(tmp_path, scenario)
+    again = await app.refused(
+        of.owner, "POST", delegating.candidates(of.owner), {"toCompanyId": of.borrower.company_id}
+    )
+    for vehicle_id in vehicles:
+        await delegating.take_back(app, of.owner, of.borrower, vehicle_id)
+        await look()
+    again = again[:2]
 
     assert seen == [
         (["Below", "Borrower"], []),
@@ -189,36 +176,32 @@ def test_rule_1_company_that_received_a_vehicle_is_a_delegated_company_until_the
     assert again == (400, 31)
 
 
-def test_candidate_is_removed_but_not_while_it_holds_vehicles(tmp_path):
-    async def scenario(app):
-        of = await delegating.companies(app)
-        vehicle_id = await delegating.new_vehicle(app, of.owner)
-        path = f"{delegating.candidates(of.owner)}/{of.borrower.company_id}"
-        await delegating.register(app, of.owner, of.borrower)
-        await delegating.delegate(app, of.owner, of.borrower, vehicle_id)
-        holding = await app.refused(of.owner, "DELETE", path)
-        await delegating.take_back(app, of.owner, of.borrower, vehicle_id)
-        removed = await app.call(of.owner, "DELETE", path)
-        twice = await app.refused(of.owner, "DELETE", path)
-        stranger = await app.refused(
-            of.owner, "POST", f"/company/{of.borrower.company_id}/relation/vehicle", {"vehicleId": vehicle_id}
-        )
-        await delegating.register(app, of.owner, of.borrower)
-        return holding[:2], removed.json(), twice[:2], stranger[:2]
+async def test_candidate_is_removed_but_not_while_it_holds_vehicles(app: rest.Rest):
+    of = await delegating.companies(app)
+    vehicle_id = await delegating.new_vehicle(app, of.owner)
+    path = f"{delegating.candidates(of.owner)}/{of.borrower.company_id}"
+    await delegating.register(app, of.owner, of.borrower)
+    await delegating.delegate(app, of.owner, of.borrower, vehicle_id)
+    holding = await app.refused(of.owner, "DELETE", path)
+    await delegating.take_back(app, of.owner, of.borrower, vehicle_id)
+    removed = await app.call(of.owner, "DELETE", path)
+    twice = await app.refused(of.owner, "DELETE", path)
+    stranger = await app.refused(
+        of.owner, "POST", f"/company/{of.borrower.company_id}/relation/vehicle", {"vehicleId": vehicle_id}
+    )
+    await delegating.register(app, of.owner, of.borrower)
 
-    assert rest.run(tmp_path, scenario) == ((400, 30), {}, (404, 32), (400, 30))
+    assert (holding[:2], removed.json(), twice[:2], stranger[:2]) == ((400, 30), {}, (404, 32), (400, 30))
 
 
-def test_operator_that_is_registered_stays_a_candidate_whatever_it_has_automatically(tmp_path):
-    async def scenario(app):
-        of = await delegating.companies(app)
-        await delegating.new_vehicle(app, of.owner)
-        await delegating.register(app, of.owner, of.operator)
-        listed = await _listed(app, of.owner), await _listed(app, of.owner, delegated="true")
-        removed = await app.call(of.owner, "DELETE", f"{delegating.candidates(of.owner)}/{of.operator.company_id}")
-        return listed, removed.status_code
+async def test_operator_that_is_registered_stays_a_candidate_whatever_it_has_automatically(app: rest.Rest):
+    of = await delegating.companies(app)
+    await delegating.new_vehicle(app, of.owner)
+    await delegating.register(app, of.owner, of.operator)
+    listed = await _listed(app, of.owner), await _listed(app, of.owner, delegated="true")
+    removed = await app.call(of.owner, "DELETE", f"{delegating.candidates(of.owner)}/{of.operator.company_id}")
 
-    assert rest.run(tmp_path, scenario) == ((["Ace"], []), 200)
+    assert (listed, removed.status_code) == ((["Ace"], []), 200)
 
 
 def test_candidates_of_the_same_name_are_paged_by_name_then_id(tmp_path):

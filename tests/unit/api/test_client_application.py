@@ -8,7 +8,6 @@ a form with JSON inside, the word `bearer` in small letters, and a Content-Type 
 import json
 import math
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -78,43 +77,40 @@ async def _world(app: Rest) -> tuple[str, str]:
     return "admin@taxi.example", "oh"
 
 
-def test_client_application_finds_everything_it_reads(tmp_path: Path) -> None:
-    async def scenario(app: Rest) -> None:
-        username, driver_name = await _world(app)
-        client = Client(app.http)
+async def test_client_application_finds_everything_it_reads(app: Rest) -> None:
+    username, driver_name = await _world(app)
+    client = Client(app.http)
 
-        await client.log_in(username, PASSWORD)
-        company = await client.get("/company/me")
-        vehicles = await client.get(f"/company/{company['id']['id']}/vehicles", limit=10)
-        sensors = await client.get("/sensors", limit=10, companyId=company["id"]["id"])
-        (vehicle,) = vehicles["data"]
-        trips = await client.get(f"/vehicle/{vehicle['id']['id']}/trips", limit=10)
-        drives = [await client.get(f"/trip/{trip['id']['id']}/microtrips", limit=20) for trip in trips["data"]]
-        drivers = [await client.get(f"/driver/{trip['userId']['id']}") for trip in trips["data"]]
-        latest = [await client.get(f"/vehicle/{vehicle['id']['id']}/{kind}/latest") for kind in ("trip", "microtrip")]
+    await client.log_in(username, PASSWORD)
+    company = await client.get("/company/me")
+    vehicles = await client.get(f"/company/{company['id']['id']}/vehicles", limit=10)
+    sensors = await client.get("/sensors", limit=10, companyId=company["id"]["id"])
+    (vehicle,) = vehicles["data"]
+    trips = await client.get(f"/vehicle/{vehicle['id']['id']}/trips", limit=10)
+    drives = [await client.get(f"/trip/{trip['id']['id']}/microtrips", limit=20) for trip in trips["data"]]
+    drivers = [await client.get(f"/driver/{trip['userId']['id']}") for trip in trips["data"]]
+    latest = [await client.get(f"/vehicle/{vehicle['id']['id']}/{kind}/latest") for kind in ("trip", "microtrip")]
 
-        for answer in (company, vehicles, sensors, trips, *drives, *latest):
-            assert "errorCode" not in answer
-        assert company["tokenPrefix"].isalnum()
-        assert len(company["tokenPrefix"]) == 5
-        assert vehicle["vehicleNo"] == "12가3456"
-        assert [sensor["vehicleId"]["id"] for sensor in sensors["data"]] == [vehicle["id"]["id"], ids.PLACEHOLDER]
-        still_open, closed = trips["data"]
-        assert (closed["startDt"], closed["endDt"]) == ("2025-10-09 17:53:20", "2025-10-09 17:54:20")
-        assert closed["payload"] == {"tid": 1, "ctp": 88}
-        assert (still_open["endDt"], still_open["payload"]) == (None, None)
-        assert drives[0]["data"] == []
-        points = [point for microtrip in drives[1]["data"] for point in _points(microtrip["payload"])]
-        assert [microtrip["ts"] for microtrip in drives[1]["data"]] == [rest.NOW_MS + 2 - 500, rest.NOW_MS + 1 - 500]
-        assert len(points) == 3
-        for point in points:
-            _project(point)
-        assert drivers[0]["errorCode"] == 32
-        assert isinstance(drivers[0]["message"], str)
-        assert drivers[1]["name"] == driver_name
-        assert [latest[0]["id"], latest[1]["tripId"]] == [still_open["id"], closed["id"]]
-
-    rest.run(tmp_path, scenario)
+    for answer in (company, vehicles, sensors, trips, *drives, *latest):
+        assert "errorCode" not in answer
+    assert company["tokenPrefix"].isalnum()
+    assert len(company["tokenPrefix"]) == 5
+    assert vehicle["vehicleNo"] == "12가3456"
+    assert [sensor["vehicleId"]["id"] for sensor in sensors["data"]] == [vehicle["id"]["id"], ids.PLACEHOLDER]
+    still_open, closed = trips["data"]
+    assert (closed["startDt"], closed["endDt"]) == ("2025-10-09 17:53:20", "2025-10-09 17:54:20")
+    assert closed["payload"] == {"tid": 1, "ctp": 88}
+    assert (still_open["endDt"], still_open["payload"]) == (None, None)
+    assert drives[0]["data"] == []
+    points = [point for microtrip in drives[1]["data"] for point in _points(microtrip["payload"])]
+    assert [microtrip["ts"] for microtrip in drives[1]["data"]] == [rest.NOW_MS + 2 - 500, rest.NOW_MS + 1 - 500]
+    assert len(points) == 3
+    for point in points:
+        _project(point)
+    assert drivers[0]["errorCode"] == 32
+    assert isinstance(drivers[0]["message"], str)
+    assert drivers[1]["name"] == driver_name
+    assert [latest[0]["id"], latest[1]["tripId"]] == [still_open["id"], closed["id"]]
 
 
 def _points(payload: Any) -> list[dict[str, Any]]:
@@ -129,22 +125,20 @@ def _project(point: dict[str, Any]) -> None:
         assert isinstance(point.get(key, 0), int | float)
 
 
-def test_password_with_a_real_escape_in_it_works_for_both_kinds_of_client(tmp_path: Path) -> None:
-    async def scenario(app: Rest) -> list[str]:
-        found = []
-        for number, password in enumerate(("100%21", "a!b", quote("!'()*"))):
-            await app.operator(f"s{number}", picPasswd=password)
-            body = json.dumps({"username": f"admin@s{number}.example", "password": password}).encode()
-            for kind in (
-                "application/json",
-                "application/x-www-form-urlencoded",
-                "APPLICATION/X-WWW-FORM-URLENCODED; x=y",
-            ):
-                answer = await app.http.post("/api/auth/login", content=body, headers={"Content-Type": kind})
-                found += answer.json()
-        return found
+async def test_password_with_a_real_escape_in_it_works_for_both_kinds_of_client(app: Rest) -> None:
+    found = []
+    for number, password in enumerate(("100%21", "a!b", quote("!'()*"))):
+        await app.operator(f"s{number}", picPasswd=password)
+        body = json.dumps({"username": f"admin@s{number}.example", "password": password}).encode()
+        for kind in (
+            "application/json",
+            "application/x-www-form-urlencoded",
+            "APPLICATION/X-WWW-FORM-URLENCODED; x=y",
+        ):
+            answer = await app.http.post("/api/auth/login", content=body, headers={"Content-Type": kind})
+            found += answer.json()
 
-    assert rest.run(tmp_path, scenario) == ["token", "refreshToken"] * 9
+    assert found == ["token", "refreshToken"] * 9
 
 
 def _failing(change: Callable[[dict[str, Any]], dict[str, Any]]) -> bool:

@@ -14,13 +14,10 @@ async def _lendable(app):
     return of, await delegating.new_vehicle(app, of.owner)
 
 
-def test_delegation_is_answered_and_listed_with_every_field(tmp_path):
-    async def scenario(app):
-        of, vehicle_id = await _lendable(app)
-        new = await delegating.delegate(app, of.owner, of.borrower, vehicle_id)
-        return of, vehicle_id, new, await app.get(of.owner, f"/vehicle/{vehicle_id}/companies", limit=9)
-
-    of, vehicle_id, new, page = rest.run(tmp_path, scenario)
+async def test_delegation_is_answered_and_listed_with_every_field(app: rest.Rest):
+    of, vehicle_id = await _lendable(app)
+    new = await delegating.delegate(app, of.owner, of.borrower, vehicle_id)
+    page = await app.get(of.owner, f"/vehicle/{vehicle_id}/companies", limit=9)
 
     assert new == {
         "id": new["id"],
@@ -38,21 +35,18 @@ def test_delegation_is_answered_and_listed_with_every_field(tmp_path):
 
 
 @pytest.mark.parametrize("wrapped", [True, False])
-def test_g13_x2_director_path_with_the_header_delegates_as_the_company_path_does(tmp_path, wrapped):
-    async def scenario(app):
-        of, vehicle_id = await _lendable(app)
-        answer = await app.http.post(
-            f"/api/tre/v1/director/{UNKNOWN}/relation/vehicle",
-            headers={"X-Authorization": f"Bearer {of.owner.token}", "toCompanyId": of.borrower.company_id.upper()},
-            json={"vehicleId": {"id": vehicle_id} if wrapped else vehicle_id},
-        )
-        on_company_path = await app.refused(
-            of.owner, "POST", f"/company/{of.borrower.company_id}/relation/vehicle", {"vehicleId": vehicle_id}
-        )
-        delegated = await app.get(of.borrower, f"/company/{of.borrower.company_id}/vehicles/delegated", limit=9)
-        return vehicle_id, answer, on_company_path[:2], delegated
-
-    vehicle_id, answer, on_company_path, delegated = rest.run(tmp_path, scenario)
+async def test_g13_x2_director_path_with_the_header_delegates_as_the_company_path_does(app: rest.Rest, wrapped):
+    of, vehicle_id = await _lendable(app)
+    answer = await app.http.post(
+        f"/api/tre/v1/director/{UNKNOWN}/relation/vehicle",
+        headers={"X-Authorization": f"Bearer {of.owner.token}", "toCompanyId": of.borrower.company_id.upper()},
+        json={"vehicleId": {"id": vehicle_id} if wrapped else vehicle_id},
+    )
+    on_company_path = await app.refused(
+        of.owner, "POST", f"/company/{of.borrower.company_id}/relation/vehicle", {"vehicleId": vehicle_id}
+    )
+    delegated = await app.get(of.borrower, f"/company/{of.borrower.company_id}/vehicles/delegated", limit=9)
+    on_company_path = on_company_path[:2]
 
     assert answer.status_code == 200
     assert (answer.json()["toCompanyName"], answer.json()["vehicleId"]) == ("Borrower", {"id": vehicle_id})
@@ -60,34 +54,33 @@ def test_g13_x2_director_path_with_the_header_delegates_as_the_company_path_does
     assert [record["id"]["id"] for record in delegated["data"]] == [vehicle_id]
 
 
-def test_g13_header_and_path_of_the_director_path_are_checked_for_their_form(tmp_path):
-    async def scenario(app):
-        of, vehicle_id = await _lendable(app)
-        director = await delegating.director(app, of.owner, "director")
-        to = of.borrower.company_id
+async def test_g13_header_and_path_of_the_director_path_are_checked_for_their_form(app: rest.Rest):
+    of, vehicle_id = await _lendable(app)
+    director = await delegating.director(app, of.owner, "director")
+    to = of.borrower.company_id
 
-        async def post(login, path_id, header, body):
-            answer = await app.http.post(
-                f"/api/tre/v1/director/{path_id}/relation/vehicle",
-                headers={"X-Authorization": f"Bearer {login.token}", "toCompanyId": header},
-                json=body,
-            )
-            return answer.status_code, answer.json()["errorCode"]
+    async def post(login, path_id, header, body):
+        answer = await app.http.post(
+            f"/api/tre/v1/director/{path_id}/relation/vehicle",
+            headers={"X-Authorization": f"Bearer {login.token}", "toCompanyId": header},
+            json=body,
+        )
+        return answer.status_code, answer.json()["errorCode"]
 
-        body = {"vehicleId": vehicle_id}
-        return [
-            await post(director, "x", "x", {}),
-            await post(of.owner, "x", to, body),
-            await post(of.owner, UNKNOWN, "x", body),
-            await post(of.owner, UNKNOWN, "", body),
-            await post(of.owner, UNKNOWN, f'{{"id":"{to}"}}', body),
-            await post(of.owner, UNKNOWN, UNKNOWN, {}),
-            await post(of.owner, UNKNOWN, to, {}),
-            await post(of.owner, UNKNOWN, to, {"vehicleId": UNKNOWN}),
-            await post(of.borrower, UNKNOWN, of.owner.company_id, body),
-        ]
+    body = {"vehicleId": vehicle_id}
+    found = [
+        await post(director, "x", "x", {}),
+        await post(of.owner, "x", to, body),
+        await post(of.owner, UNKNOWN, "x", body),
+        await post(of.owner, UNKNOWN, "", body),
+        await post(of.owner, UNKNOWN, f'{{"id":"{to}"}}', body),
+        await post(of.owner, UNKNOWN, UNKNOWN, {}),
+        await post(of.owner, UNKNOWN, to, {}),
+        await post(of.owner, UNKNOWN, to, {"vehicleId": UNKNOWN}),
+        await post(of.borrower, UNKNOWN, of.owner.company_id, body),
+    ]
 
-    assert rest.run(tmp_path, scenario) == [
+    assert found == [
         (403, 20),
         (400, 31),
         (400, 31),
@@ -100,122 +93,113 @@ def test_g13_header_and_path_of_the_director_path_are_checked_for_their_form(tmp
     ]
 
 
-def test_rule_1_vehicle_is_delegated_to_candidates_and_delegated_companies_only(tmp_path):
-    async def scenario(app):
-        of, first = await _lendable(app)
-        second = await delegating.new_vehicle(app, of.owner, "second")
-        await delegating.delegate(app, of.owner, of.borrower, first)
-        await delegating.delegate(app, of.owner, of.borrower, second)
-        return [
-            (await app.refused(of.owner, "POST", f"/company/{to}/relation/vehicle", {"vehicleId": first}))[:2]
-            for to in (
-                of.borrower.company_id,
-                of.operator.company_id,
-                of.below.company_id,
-                of.other.company_id,
-                of.owner.company_id,
-                UNKNOWN,
-            )
-        ]
-
-    assert rest.run(tmp_path, scenario) == [(400, 31), (400, 31), (400, 30), (400, 30), (400, 30), (404, 32)]
-
-
-def test_candidate_of_another_lender_is_none_of_this_ones(tmp_path):
-    async def scenario(app):
-        of, _ = await _lendable(app)
-        vehicle_id = await delegating.new_vehicle(app, of.operator, "operator's")
-        path = f"/company/{of.borrower.company_id}/relation/vehicle"
-        refused = await app.refused(of.operator, "POST", path, {"vehicleId": vehicle_id})
-        await delegating.register(app, of.operator, of.borrower)
-        await delegating.delegate(app, of.operator, of.borrower, vehicle_id)
-        return refused[:2]
-
-    assert rest.run(tmp_path, scenario) == (400, 30)
-
-
-def test_h2_partner_of_a_partner_delegates_and_receives_like_any_other(tmp_path):
-    async def scenario(app):
-        of = await delegating.companies(app)
-        await delegating.register(app, of.below, of.owner)
-        await delegating.register(app, of.owner, of.below)
-        theirs, ours = (
-            await delegating.new_vehicle(app, of.below, "b"),
-            await delegating.new_vehicle(app, of.owner, "o"),
+async def test_rule_1_vehicle_is_delegated_to_candidates_and_delegated_companies_only(app: rest.Rest):
+    of, first = await _lendable(app)
+    second = await delegating.new_vehicle(app, of.owner, "second")
+    await delegating.delegate(app, of.owner, of.borrower, first)
+    await delegating.delegate(app, of.owner, of.borrower, second)
+    found = [
+        (await app.refused(of.owner, "POST", f"/company/{to}/relation/vehicle", {"vehicleId": first}))[:2]
+        for to in (
+            of.borrower.company_id,
+            of.operator.company_id,
+            of.below.company_id,
+            of.other.company_id,
+            of.owner.company_id,
+            UNKNOWN,
         )
-        await delegating.delegate(app, of.below, of.owner, theirs)
-        await delegating.delegate(app, of.owner, of.below, ours)
-        pages = [
-            await app.get(login, f"/company/{login.company_id}/vehicles/delegated", limit=9)
-            for login in (of.owner, of.below, of.borrower)
-        ]
-        return [[record["vehicleNo"] for record in page["data"]] for page in pages]
+    ]
 
-    assert rest.run(tmp_path, scenario) == [["b"], ["o"], []]
+    assert found == [(400, 31), (400, 31), (400, 30), (400, 30), (400, 30), (404, 32)]
 
 
-def test_only_an_administrator_of_the_vehicles_company_delegates_and_takes_back(tmp_path):
-    async def scenario(app):
-        of, _ = await _lendable(app)
-        managing = await delegating.director(app, of.owner, "managing")
-        vehicle_id = await delegating.new_vehicle(app, managing, "managed")
-        await delegating.delegate(app, of.owner, of.borrower, vehicle_id)
-        await delegating.register(app, of.borrower, of.below)
-        people = [managing, await delegating.driver(app, of.owner, "driver")]
-        calls = [
-            (login, *call)
-            for login in (of.operator, of.borrower, of.below, of.other, *people)
-            for call in (
-                ("POST", f"/company/{of.below.company_id}/relation/vehicle", {"vehicleId": vehicle_id}),
-                ("DELETE", delegating.delegation(of.borrower, vehicle_id)),
-                ("DELETE", delegating.delegation(of.operator, vehicle_id)),
-            )
-        ]
-        return {(await app.refused(*call))[:2] for call in calls}
+async def test_candidate_of_another_lender_is_none_of_this_ones(app: rest.Rest):
+    of, _ = await _lendable(app)
+    vehicle_id = await delegating.new_vehicle(app, of.operator, "operator's")
+    path = f"/company/{of.borrower.company_id}/relation/vehicle"
+    refused = await app.refused(of.operator, "POST", path, {"vehicleId": vehicle_id})
+    await delegating.register(app, of.operator, of.borrower)
+    await delegating.delegate(app, of.operator, of.borrower, vehicle_id)
 
-    assert rest.run(tmp_path, scenario) == {(403, 20)}
+    assert refused[:2] == (400, 30)
 
 
-def test_h3_automatic_delegation_to_the_operator_is_a_record_that_nobody_takes_back(tmp_path):
-    async def scenario(app):
-        of, vehicle_id = await _lendable(app)
-        refused = [
-            await app.refused(login, "DELETE", delegating.delegation(of.operator, vehicle_id))
-            for login in (of.owner, of.operator)
-        ]
-        page = await app.get(of.operator, f"/vehicle/{vehicle_id}/companies", limit=9)
-        return [answer[:2] for answer in refused], [record["toCompanyName"] for record in page["data"]]
+async def test_h2_partner_of_a_partner_delegates_and_receives_like_any_other(app: rest.Rest):
+    of = await delegating.companies(app)
+    await delegating.register(app, of.below, of.owner)
+    await delegating.register(app, of.owner, of.below)
+    theirs, ours = (
+        await delegating.new_vehicle(app, of.below, "b"),
+        await delegating.new_vehicle(app, of.owner, "o"),
+    )
+    await delegating.delegate(app, of.below, of.owner, theirs)
+    await delegating.delegate(app, of.owner, of.below, ours)
+    pages = [
+        await app.get(login, f"/company/{login.company_id}/vehicles/delegated", limit=9)
+        for login in (of.owner, of.below, of.borrower)
+    ]
 
-    assert rest.run(tmp_path, scenario) == ([(403, 20), (403, 20)], ["Ace"])
+    assert [[record["vehicleNo"] for record in page["data"]] for page in pages] == [["b"], ["o"], []]
 
 
-def test_delegation_checks_come_in_the_published_order(tmp_path):
-    async def scenario(app):
-        of, vehicle_id = await _lendable(app)
-        to = of.borrower.company_id
-        return [
-            (await app.refused(*call))[:2]
-            for call in (
-                (None, "POST", "/company/x/relation/vehicle", {}),
-                (of.owner, "POST", "/company/x/relation/vehicle", {}),
-                (of.owner, "POST", f"/company/{UNKNOWN}/relation/vehicle", {}),
-                (of.owner, "POST", f"/company/{to}/relation/vehicle", {}),
-                (of.owner, "POST", f"/company/{to}/relation/vehicle", {"vehicleId": "x"}),
-                (of.owner, "POST", f"/company/{to}/relation/vehicle", {"vehicleId": UNKNOWN}),
-                (of.operator, "POST", f"/company/{to}/relation/vehicle", {"vehicleId": vehicle_id}),
-                (of.owner, "DELETE", f"/company/{to}/relation/vehicle/x"),
-                (of.operator, "DELETE", f"/company/{to}/relation/vehicle/{UNKNOWN}"),
-                (of.operator, "DELETE", f"/company/{UNKNOWN}/relation/vehicle/{vehicle_id}"),
-                (of.operator, "DELETE", f"/company/{to}/relation/vehicle/{vehicle_id}"),
-                (of.owner, "DELETE", f"/company/{to}/relation/vehicle/{vehicle_id}"),
-                (of.other, "GET", f"/vehicle/{vehicle_id}/companies"),
-                (of.owner, "GET", f"/vehicle/{vehicle_id}/companies"),
-                (of.borrower, "GET", f"/company/{of.owner.company_id}/vehicles/delegating"),
-                (of.owner, "GET", f"/company/{of.owner.company_id}/vehicles/delegating"),
-            )
-        ]
+async def test_only_an_administrator_of_the_vehicles_company_delegates_and_takes_back(app: rest.Rest):
+    of, _ = await _lendable(app)
+    managing = await delegating.director(app, of.owner, "managing")
+    vehicle_id = await delegating.new_vehicle(app, managing, "managed")
+    await delegating.delegate(app, of.owner, of.borrower, vehicle_id)
+    await delegating.register(app, of.borrower, of.below)
+    people = [managing, await delegating.driver(app, of.owner, "driver")]
+    calls = [
+        (login, *call)
+        for login in (of.operator, of.borrower, of.below, of.other, *people)
+        for call in (
+            ("POST", f"/company/{of.below.company_id}/relation/vehicle", {"vehicleId": vehicle_id}),
+            ("DELETE", delegating.delegation(of.borrower, vehicle_id)),
+            ("DELETE", delegating.delegation(of.operator, vehicle_id)),
+        )
+    ]
 
-    assert rest.run(tmp_path, scenario) == [
+    assert {(await app.refused(*call))[:2] for call in calls} == {(403, 20)}
+
+
+async def test_h3_automatic_delegation_to_the_operator_is_a_record_that_nobody_takes_back(app: rest.Rest):
+    of, vehicle_id = await _lendable(app)
+    refused = [
+        await app.refused(login, "DELETE", delegating.delegation(of.operator, vehicle_id))
+        for login in (of.owner, of.operator)
+    ]
+    page = await app.get(of.operator, f"/vehicle/{vehicle_id}/companies", limit=9)
+    found = [answer[:2] for answer in refused], [record["toCompanyName"] for record in page["data"]]
+
+    assert found == ([(403, 20), (403, 20)], ["Ace"])
+
+
+async def test_delegation_checks_come_in_the_published_order(app: rest.Rest):
+    of, vehicle_id = await _lendable(app)
+    to = of.borrower.company_id
+    found = [
+        (await app.refused(*call))[:2]
+        for call in (
+            (None, "POST", "/company/x/relation/vehicle", {}),
+            (of.owner, "POST", "/company/x/relation/vehicle", {}),
+            (of.owner, "POST", f"/company/{UNKNOWN}/relation/vehicle", {}),
+            (of.owner, "POST", f"/company/{to}/relation/vehicle", {}),
+            (of.owner, "POST", f"/company/{to}/relation/vehicle", {"vehicleId": "x"}),
+            (of.owner, "POST", f"/company/{to}/relation/vehicle", {"vehicleId": UNKNOWN}),
+            (of.operator, "POST", f"/company/{to}/relation/vehicle", {"vehicleId": vehicle_id}),
+            (of.owner, "DELETE", f"/company/{to}/relation/vehicle/x"),
+            (of.operator, "DELETE", f"/company/{to}/relation/vehicle/{UNKNOWN}"),
+            (of.operator, "DELETE", f"/company/{UNKNOWN}/relation/vehicle/{vehicle_id}"),
+            (of.operator, "DELETE", f"/company/{to}/relation/vehicle/{vehicle_id}"),
+            (of.owner, "DELETE", f"/company/{to}/relation/vehicle/{vehicle_id}"),
+            (of.other, "GET", f"/vehicle/{vehicle_id}/companies"),
+            (of.owner, "GET", f"/vehicle/{vehicle_id}/companies"),
+            (of.borrower, "GET", f"/company/{of.owner.company_id}/vehicles/delegating"),
+            (of.owner, "GET", f"/company/{of.owner.company_id}/vehicles/delegating"),
+        )
+    ]
+
+    assert found == [
         (401, 10),
         (400, 31),
         (404, 32),
@@ -235,82 +219,73 @@ def test_delegation_checks_come_in_the_published_order(tmp_path):
     ]
 
 
-def test_delegation_ended_and_made_again_is_a_new_one(tmp_path):
-    async def scenario(app):
-        of, vehicle_id = await _lendable(app)
-        first = await delegating.delegate(app, of.owner, of.borrower, vehicle_id)
-        await delegating.take_back(app, of.owner, of.borrower, vehicle_id)
-        twice = await app.refused(of.owner, "DELETE", delegating.delegation(of.borrower, vehicle_id))
-        return first, twice[:2], await delegating.delegate(app, of.owner, of.borrower, vehicle_id)
-
-    first, twice, second = rest.run(tmp_path, scenario)
+async def test_delegation_ended_and_made_again_is_a_new_one(app: rest.Rest):
+    of, vehicle_id = await _lendable(app)
+    first = await delegating.delegate(app, of.owner, of.borrower, vehicle_id)
+    await delegating.take_back(app, of.owner, of.borrower, vehicle_id)
+    twice = await app.refused(of.owner, "DELETE", delegating.delegation(of.borrower, vehicle_id))
+    twice, second = twice[:2], await delegating.delegate(app, of.owner, of.borrower, vehicle_id)
 
     assert twice == (404, 32)
     assert second["id"] != first["id"]
 
 
-def test_taking_back_tells_the_pipeline_of_every_sensor_on_the_vehicle_and_of_no_other(tmp_path):
-    async def scenario(app):
-        of, vehicle_id = await _lendable(app)
-        elsewhere = await delegating.new_vehicle(app, of.owner, "elsewhere")
-        await delegating.delegate(app, of.owner, of.borrower, vehicle_id)
-        sensors = []
-        for number, on in enumerate((vehicle_id, vehicle_id, elsewhere)):
-            body = {"serialNo": f"S{number}", "type": "GPS", "credentialsId": f"{number:020d}"}
-            sensors.append((await app.post(of.owner, "/sensor", body))["id"]["id"])
-            await app.post(of.owner, f"/sensor/{sensors[-1]}/vehicle/{on}")
-        app.signals.told.clear()
-        await delegating.take_back(app, of.owner, of.borrower, vehicle_id)
-        return sensors, app.signals.told
-
-    sensors, told = rest.run(tmp_path, scenario)
+async def test_taking_back_tells_the_pipeline_of_every_sensor_on_the_vehicle_and_of_no_other(app: rest.Rest):
+    of, vehicle_id = await _lendable(app)
+    elsewhere = await delegating.new_vehicle(app, of.owner, "elsewhere")
+    await delegating.delegate(app, of.owner, of.borrower, vehicle_id)
+    sensors = []
+    for number, on in enumerate((vehicle_id, vehicle_id, elsewhere)):
+        body = {"serialNo": f"S{number}", "type": "GPS", "credentialsId": f"{number:020d}"}
+        sensors.append((await app.post(of.owner, "/sensor", body))["id"]["id"])
+        await app.post(of.owner, f"/sensor/{sensors[-1]}/vehicle/{on}")
+    app.signals.told.clear()
+    await delegating.take_back(app, of.owner, of.borrower, vehicle_id)
+    told = app.signals.told
 
     assert sorted(told) == sorted((observe.SIGNAL_SENSOR_CHANGED, sensor_id) for sensor_id in sensors[:2])
 
 
-def test_delegated_vehicles_are_listed_by_number_for_both_sides(tmp_path):
-    async def scenario(app):
-        of = await delegating.companies(app)
-        await delegating.register(app, of.operator, of.borrower)
-        await delegating.register(app, of.operator, of.owner)
-        for number in "53142":
-            vehicle_id = await delegating.new_vehicle(app, of.operator, number)
-            for receiver in (of.borrower, of.owner) if number in "135" else ():
-                await delegating.delegate(app, of.operator, receiver, vehicle_id)
-        await delegating.new_vehicle(app, of.borrower, "6")
+async def test_delegated_vehicles_are_listed_by_number_for_both_sides(app: rest.Rest):
+    of = await delegating.companies(app)
+    await delegating.register(app, of.operator, of.borrower)
+    await delegating.register(app, of.operator, of.owner)
+    for number in "53142":
+        vehicle_id = await delegating.new_vehicle(app, of.operator, number)
+        for receiver in (of.borrower, of.owner) if number in "135" else ():
+            await delegating.delegate(app, of.operator, receiver, vehicle_id)
+    await delegating.new_vehicle(app, of.borrower, "6")
 
-        async def walk(login, company, which):
-            numbers, query = [], {"limit": 2}
-            while query:
-                page = await app.get(login, f"/company/{company.company_id}/vehicles/{which}", **query)
-                numbers += [record["vehicleNo"] for record in page["data"]]
-                link = page["nextPageLink"]
-                query = link and {"limit": 2, "idOffset": link["idOffset"]}
-            return numbers
+    async def walk(login, company, which):
+        numbers, query = [], {"limit": 2}
+        while query:
+            page = await app.get(login, f"/company/{company.company_id}/vehicles/{which}", **query)
+            numbers += [record["vehicleNo"] for record in page["data"]]
+            link = page["nextPageLink"]
+            query = link and {"limit": 2, "idOffset": link["idOffset"]}
+        return numbers
 
-        return [
-            await walk(of.borrower, of.borrower, "delegated"),
-            await walk(of.operator, of.operator, "delegated"),
-            await walk(of.operator, of.operator, "delegating"),
-            await walk(of.borrower, of.borrower, "delegating"),
-            await walk(of.owner, of.owner, "delegating"),
-            await walk(of.operator, of.borrower, "delegated"),
-        ]
+    found = [
+        await walk(of.borrower, of.borrower, "delegated"),
+        await walk(of.operator, of.operator, "delegated"),
+        await walk(of.operator, of.operator, "delegating"),
+        await walk(of.borrower, of.borrower, "delegating"),
+        await walk(of.owner, of.owner, "delegating"),
+        await walk(of.operator, of.borrower, "delegated"),
+    ]
 
-    assert rest.run(tmp_path, scenario) == [["1", "3", "5"], ["6"], ["1", "3", "5"], ["6"], [], ["1", "3", "5"]]
+    assert found == [["1", "3", "5"], ["6"], ["1", "3", "5"], ["6"], [], ["1", "3", "5"]]
 
 
-def test_lists_of_delegated_vehicles_show_a_director_what_it_may_see(tmp_path):
-    async def scenario(app):
-        of, hidden = await _lendable(app)
-        shown = await delegating.new_vehicle(app, of.owner, "shown")
-        for vehicle_id in (hidden, shown):
-            await delegating.delegate(app, of.owner, of.borrower, vehicle_id)
-        director = await delegating.director(app, of.borrower, "delegated")
-        await delegating.give(app, of.borrower, director, shown)
-        page = await app.get(director, f"/company/{of.borrower.company_id}/vehicles/delegated", limit=9)
-        driver = await delegating.driver(app, of.borrower, "driver")
-        none = await app.get(driver, f"/company/{of.borrower.company_id}/vehicles/delegated", limit=9)
-        return [record["vehicleNo"] for record in page["data"]], none["data"]
+async def test_lists_of_delegated_vehicles_show_a_director_what_it_may_see(app: rest.Rest):
+    of, hidden = await _lendable(app)
+    shown = await delegating.new_vehicle(app, of.owner, "shown")
+    for vehicle_id in (hidden, shown):
+        await delegating.delegate(app, of.owner, of.borrower, vehicle_id)
+    director = await delegating.director(app, of.borrower, "delegated")
+    await delegating.give(app, of.borrower, director, shown)
+    page = await app.get(director, f"/company/{of.borrower.company_id}/vehicles/delegated", limit=9)
+    driver = await delegating.driver(app, of.borrower, "driver")
+    none = await app.get(driver, f"/company/{of.borrower.company_id}/vehicles/delegated", limit=9)
 
-    assert rest.run(tmp_path, scenario) == (["shown"], [])
+    assert ([record["vehicleNo"] for record in page["data"]], none["data"]) == (["shown"], [])

@@ -33,20 +33,17 @@ def keep_event(tx, app, *, created_ms, payload=None, **columns):
     return app.ids.text(no)
 
 
-def test_g4_event_record_has_every_field_in_order(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        vehicle_id = await delegating.new_vehicle(app, admin)
+async def test_g4_event_record_has_every_field_in_order(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    vehicle_id = await delegating.new_vehicle(app, admin)
 
-        def two(tx):
-            bare = keep_event(tx, app, created_ms=AT, vehicle_id=vehicle_id, payload={"wbv": "11.4"})
-            placed = {"lat": 35.1577, "lon": 129.0591, "trip_id": "trip", "user_id": "user", "ty": 102}
-            return bare, keep_event(tx, app, created_ms=AT + 1_000, vehicle_id=vehicle_id, **placed)
+    def two(tx):
+        bare = keep_event(tx, app, created_ms=AT, vehicle_id=vehicle_id, payload={"wbv": "11.4"})
+        placed = {"lat": 35.1577, "lon": 129.0591, "trip_id": "trip", "user_id": "user", "ty": 102}
+        return bare, keep_event(tx, app, created_ms=AT + 1_000, vehicle_id=vehicle_id, **placed)
 
-        bare, full = await app.store.write(two)
-        return vehicle_id, bare, full, await app.get(admin, f"/vehicle/{vehicle_id}/events", limit=10)
-
-    vehicle_id, bare, full, page = rest.run(tmp_path, scenario)
+    bare, full = await app.store.write(two)
+    page = await app.get(admin, f"/vehicle/{vehicle_id}/events", limit=10)
 
     newest = {
         "id": {"id": full},
@@ -81,51 +78,47 @@ def test_g4_event_record_has_every_field_in_order(tmp_path):
 
 
 @pytest.mark.parametrize("ascending", [True, False])
-def test_pages_of_events_visit_every_event_of_the_vehicle_once(tmp_path, ascending):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        vehicle_id, other = [await delegating.new_vehicle(app, admin, number) for number in ("1", "2")]
+async def test_pages_of_events_visit_every_event_of_the_vehicle_once(app: rest.Rest, ascending):
+    _, admin = await app.operator("ace")
+    vehicle_id, other = [await delegating.new_vehicle(app, admin, number) for number in ("1", "2")]
 
-        def seven(tx):
-            keep_event(tx, app, created_ms=AT, vehicle_id=other)
-            return [keep_event(tx, app, created_ms=AT + n // 3, vehicle_id=vehicle_id) for n in range(7)]
+    def seven(tx):
+        keep_event(tx, app, created_ms=AT, vehicle_id=other)
+        return [keep_event(tx, app, created_ms=AT + n // 3, vehicle_id=vehicle_id) for n in range(7)]
 
-        kept = await app.store.write(seven)
-        path, query, seen = f"/vehicle/{vehicle_id}/events", {"limit": 3, "ascOrder": ascending}, []
-        while query:
-            page = await app.get(admin, path, **query)
-            seen += [row["id"]["id"] for row in page["data"]]
-            query = {key: value for key, value in (page["nextPageLink"] or {}).items() if value is not None}
-        within = await app.get(admin, path, limit=9, startTime=AT + 1, endTime=AT + 1)
-        return kept, seen, [row["createdTime"] for row in within["data"]]
-
-    kept, seen, within = rest.run(tmp_path, scenario)
+    kept = await app.store.write(seven)
+    path, query, seen = f"/vehicle/{vehicle_id}/events", {"limit": 3, "ascOrder": ascending}, []
+    while query:
+        page = await app.get(admin, path, **query)
+        seen += [row["id"]["id"] for row in page["data"]]
+        query = {key: value for key, value in (page["nextPageLink"] or {}).items() if value is not None}
+    within = await app.get(admin, path, limit=9, startTime=AT + 1, endTime=AT + 1)
+    within = [row["createdTime"] for row in within["data"]]
 
     assert seen == (kept if ascending else kept[::-1])
     assert within == [AT + 1] * 3
 
 
-def test_event_refusals_come_in_order(tmp_path):
-    async def scenario(app):
-        _, ace = await app.operator("ace")
-        _, other = await app.operator("other")
-        mine, second = [await delegating.new_vehicle(app, ace, number) for number in ("1", "2")]
-        elsewhere = await app.store.write(lambda tx: keep_event(tx, app, created_ms=AT, vehicle_id=second))
-        path = f"/vehicle/{mine}/events"
-        return [
-            (await app.refused(login, "GET", where, **query))[:2]
-            for login, where, query in (
-                (None, "/vehicle/x/events", {}),
-                (ace, "/vehicle/x/events", {}),
-                (ace, f"/vehicle/{delegating.UNKNOWN}/events", {}),
-                (other, path, {}),
-                (ace, path, {}),
-                (ace, path, {"limit": 0}),
-                (ace, path, {"limit": 1, "idOffset": elsewhere}),
-            )
-        ]
+async def test_event_refusals_come_in_order(app: rest.Rest):
+    _, ace = await app.operator("ace")
+    _, other = await app.operator("other")
+    mine, second = [await delegating.new_vehicle(app, ace, number) for number in ("1", "2")]
+    elsewhere = await app.store.write(lambda tx: keep_event(tx, app, created_ms=AT, vehicle_id=second))
+    path = f"/vehicle/{mine}/events"
+    found = [
+        (await app.refused(login, "GET", where, **query))[:2]
+        for login, where, query in (
+            (None, "/vehicle/x/events", {}),
+            (ace, "/vehicle/x/events", {}),
+            (ace, f"/vehicle/{delegating.UNKNOWN}/events", {}),
+            (other, path, {}),
+            (ace, path, {}),
+            (ace, path, {"limit": 0}),
+            (ace, path, {"limit": 1, "idOffset": elsewhere}),
+        )
+    ]
 
-    assert rest.run(tmp_path, scenario) == [
+    assert found == [
         (401, 10),
         (400, 31),
         (404, 32),
@@ -136,49 +129,45 @@ def test_event_refusals_come_in_order(tmp_path):
     ]
 
 
-def test_trip_is_read_by_its_id(tmp_path):
-    async def scenario(app):
-        _, ace = await app.operator("ace")
-        _, other = await app.operator("other")
-        vehicle_id = await delegating.new_vehicle(app, ace)
-        on = {"company_id": ace.company_id, "vehicle_id": vehicle_id}
-        _, trip_id = await app.store.write(lambda tx: journeys.keep_trip(tx, app.ids, created_ms=AT, **on))
-        return (
-            await app.get(ace, f"/trip/{trip_id.upper()}"),
-            await app.get(ace, f"/vehicle/{vehicle_id}/trip/latest"),
-            (await app.refused(other, "GET", f"/trip/{trip_id}"))[:2],
-            (await app.refused(ace, "GET", f"/trip/{delegating.UNKNOWN}"))[:2],
-            (await app.refused(ace, "GET", "/trip/x"))[:2],
-        )
-
-    read, latest, *refusals = rest.run(tmp_path, scenario)
+async def test_trip_is_read_by_its_id(app: rest.Rest):
+    _, ace = await app.operator("ace")
+    _, other = await app.operator("other")
+    vehicle_id = await delegating.new_vehicle(app, ace)
+    on = {"company_id": ace.company_id, "vehicle_id": vehicle_id}
+    _, trip_id = await app.store.write(lambda tx: journeys.keep_trip(tx, app.ids, created_ms=AT, **on))
+    read, latest, *refusals = (
+        await app.get(ace, f"/trip/{trip_id.upper()}"),
+        await app.get(ace, f"/vehicle/{vehicle_id}/trip/latest"),
+        (await app.refused(other, "GET", f"/trip/{trip_id}"))[:2],
+        (await app.refused(ace, "GET", f"/trip/{delegating.UNKNOWN}"))[:2],
+        (await app.refused(ace, "GET", "/trip/x"))[:2],
+    )
 
     assert read == {**latest, "notScored": None, "limitKnown": None, "harshKnown": None, "quality": None}
     assert refusals == [(403, 20), (404, 32), (400, 31)]
 
 
-def test_deleted_sensor_is_named_by_nothing_before_anything_is_erased(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        vehicle_id = await delegating.new_vehicle(app, admin)
-        on = {"company_id": admin.company_id, "sensor_id": "gone"}
+async def test_deleted_sensor_is_named_by_nothing_before_anything_is_erased(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    vehicle_id = await delegating.new_vehicle(app, admin)
+    on = {"company_id": admin.company_id, "sensor_id": "gone"}
 
-        def drive(tx):
-            no, mapped = journeys.keep_trip(tx, app.ids, created_ms=AT, vehicle_id=vehicle_id, **on)
-            journeys.keep_microtrip(tx, app.ids, no, created_ms=AT, payload={"lat": 1, "lon": 2})
-            keep_event(tx, app, created_ms=AT, vehicle_id=vehicle_id, **on)
-            _, unmapped = journeys.keep_trip(tx, app.ids, created_ms=AT, vehicle_id=None, **on)
-            erasures.begin_sensor(tx, SensorId("gone"), now_ms=AT)
-            return mapped, unmapped
+    def drive(tx):
+        no, mapped = journeys.keep_trip(tx, app.ids, created_ms=AT, vehicle_id=vehicle_id, **on)
+        journeys.keep_microtrip(tx, app.ids, no, created_ms=AT, payload={"lat": 1, "lon": 2})
+        keep_event(tx, app, created_ms=AT, vehicle_id=vehicle_id, **on)
+        _, unmapped = journeys.keep_trip(tx, app.ids, created_ms=AT, vehicle_id=None, **on)
+        erasures.begin_sensor(tx, SensorId("gone"), now_ms=AT)
+        return mapped, unmapped
 
-        mapped, unmapped = await app.store.write(drive)
-        shown = [
-            await app.get(admin, f"/trip/{mapped}"),
-            *(await app.get(admin, f"/vehicle/{vehicle_id}/trips", limit=1))["data"],
-            *(await app.get(admin, f"/trip/{mapped}/microtrips", limit=1))["data"],
-            *(await app.get(admin, f"/vehicle/{vehicle_id}/events", limit=1))["data"],
-            await app.get(admin, f"/vehicle/{vehicle_id}/microtrip/latest"),
-        ]
-        return [record["sensorId"] for record in shown], (await app.refused(admin, "GET", f"/trip/{unmapped}"))[:2]
+    mapped, unmapped = await app.store.write(drive)
+    shown = [
+        await app.get(admin, f"/trip/{mapped}"),
+        *(await app.get(admin, f"/vehicle/{vehicle_id}/trips", limit=1))["data"],
+        *(await app.get(admin, f"/trip/{mapped}/microtrips", limit=1))["data"],
+        *(await app.get(admin, f"/vehicle/{vehicle_id}/events", limit=1))["data"],
+        await app.get(admin, f"/vehicle/{vehicle_id}/microtrip/latest"),
+    ]
+    found = [record["sensorId"] for record in shown], (await app.refused(admin, "GET", f"/trip/{unmapped}"))[:2]
 
-    assert rest.run(tmp_path, scenario) == ([PLACEHOLDER] * 5, (404, 32))
+    assert found == ([PLACEHOLDER] * 5, (404, 32))

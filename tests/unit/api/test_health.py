@@ -43,11 +43,8 @@ def test_health_is_hidden_from_everybody_else(tmp_path: Path, peer: str) -> None
     "header",
     ["X-Forwarded-For", "Forwarded", "Via", "X-Real-IP", "X-Forwarded-Host", "X-Forwarded-Proto", "True-Client-IP"],
 )
-def test_health_is_hidden_behind_a_proxy(tmp_path: Path, header: str) -> None:
-    async def scenario(rest: Rest) -> list[int]:
-        return await _statuses(rest, "127.0.0.1", headers={header: "127.0.0.1"})
-
-    assert support.run(tmp_path, scenario) == [404, 404, 404]
+async def test_health_is_hidden_behind_a_proxy(app: Rest, header: str) -> None:
+    assert await _statuses(app, "127.0.0.1", headers={header: "127.0.0.1"}) == [404, 404, 404]
 
 
 @pytest.mark.parametrize(
@@ -71,21 +68,19 @@ def test_health_is_hidden_behind_a_proxy(tmp_path: Path, header: str) -> None:
         ("", False),
     ],
 )
-def test_health_is_answered_under_names_of_this_machine_and_of_its_public_address(
-    tmp_path: Path, host: str, shown: bool
+async def test_health_is_answered_under_names_of_this_machine_and_of_its_public_address(
+    app: Rest, host: str, shown: bool
 ) -> None:
-    async def scenario(rest: Rest) -> list[int]:
-        rest.change(public_url="https://fleet.example/")
-        return await _statuses(rest, "127.0.0.1", headers={"Host": host}, paths=PATHS[:2])
+    app.change(public_url="https://fleet.example/")
+    found = await _statuses(app, "127.0.0.1", headers={"Host": host}, paths=PATHS[:2])
 
-    assert support.run(tmp_path, scenario) == [200 if shown else 404] * 2
+    assert found == [200 if shown else 404] * 2
 
 
-def test_health_is_hidden_when_one_of_two_names_is_foreign(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[int]:
-        return await _statuses(rest, "127.0.0.1", headers=[("Host", "evil.example"), ("Host", "127.0.0.1")])
+async def test_health_is_hidden_when_one_of_two_names_is_foreign(app: Rest) -> None:
+    found = await _statuses(app, "127.0.0.1", headers=[("Host", "evil.example"), ("Host", "127.0.0.1")])
 
-    assert support.run(tmp_path, scenario) == [404, 404, 404]
+    assert found == [404, 404, 404]
 
 
 @pytest.mark.parametrize(("public_url", "status"), [("https://fleet.example", 200), ("", 404)])
@@ -164,16 +159,14 @@ def _count(route: str, status: str) -> float:
     return sum(sample.value for sample in samples if sample.name.endswith("_count") and sample.labels == labels)
 
 
-def test_request_is_counted_by_route_template_and_status(tmp_path: Path) -> None:
+async def test_request_is_counted_by_route_template_and_status(app: Rest) -> None:
     template = "/api/tre/v1_3/trip/{tripId}/analytics/drivingScore"
     before = _count(template, "401"), _count("unmatched", "404")
 
-    async def scenario(rest: Rest) -> str:
-        await rest.http.get("/api/tre/v1_3/trip/very-private-id/analytics/drivingScore?lat=37.5")
-        await rest.http.get("/very-private-path")
-        return (await rest.http.get("/metrics")).text
+    await app.http.get("/api/tre/v1_3/trip/very-private-id/analytics/drivingScore?lat=37.5")
+    await app.http.get("/very-private-path")
+    text = (await app.http.get("/metrics")).text
 
-    text = support.run(tmp_path, scenario)
     assert (_count(template, "401"), _count("unmatched", "404")) == (before[0] + 1, before[1] + 1)
     # Names and labels without the values, which may be any number.
     series = [line.rpartition(" ")[0] for line in text.splitlines() if line.startswith("tripline_http_request_seconds")]

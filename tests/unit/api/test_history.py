@@ -30,15 +30,12 @@ async def events(app, login, path):
     return [entry["event"] for entry in await entries(app, login, path)]
 
 
-def test_change_of_a_vehicle_tells_who_and_each_field_before_and_after(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace", name="Ace")
-        vehicle_id = await delegating.new_vehicle(app, admin, "1")
-        app.now_ms += 1_000
-        await app.call(admin, "PUT", f"/vehicle/{vehicle_id}", {"vendor": "Kia", "fuelType": None, "mileage": 1})
-        return admin, vehicle_id, await entries(app, admin, f"/vehicle/{vehicle_id}")
-
-    admin, vehicle_id, found = rest.run(tmp_path, scenario)
+async def test_change_of_a_vehicle_tells_who_and_each_field_before_and_after(app: rest.Rest):
+    _, admin = await app.operator("ace", name="Ace")
+    vehicle_id = await delegating.new_vehicle(app, admin, "1")
+    app.now_ms += 1_000
+    await app.call(admin, "PUT", f"/vehicle/{vehicle_id}", {"vendor": "Kia", "fuelType": None, "mileage": 1})
+    found = await entries(app, admin, f"/vehicle/{vehicle_id}")
 
     assert [told(entry) for entry in found] == [
         ("CHANGED", "Kim", {"vendor": (None, "Kia"), "fuelType": ("LPG", None)}),
@@ -62,59 +59,52 @@ def test_change_of_a_vehicle_tells_who_and_each_field_before_and_after(tmp_path)
     assert newest["sensorId"]["id"] == PLACEHOLDER
 
 
-def test_change_of_nothing_makes_no_entry(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        path = f"/vehicle/{await delegating.new_vehicle(app, admin)}"
-        before = await app.get(admin, path)
-        await app.call(admin, "PUT", path, before)
-        await app.call(admin, "POST", f"{path}/deactivate")
-        return await events(app, admin, path)
+async def test_change_of_nothing_makes_no_entry(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    path = f"/vehicle/{await delegating.new_vehicle(app, admin)}"
+    before = await app.get(admin, path)
+    await app.call(admin, "PUT", path, before)
+    await app.call(admin, "POST", f"{path}/deactivate")
 
-    assert rest.run(tmp_path, scenario) == ["REGISTERED"]
+    assert await events(app, admin, path) == ["REGISTERED"]
 
 
-def test_refused_change_makes_no_entry(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        await delegating.new_vehicle(app, admin, "taken")
-        path = f"/vehicle/{await delegating.new_vehicle(app, admin, 'other')}"
-        await app.refused(admin, "PUT", path, {"vehicleNo": "taken"})
-        return await events(app, admin, path)
+async def test_refused_change_makes_no_entry(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    await delegating.new_vehicle(app, admin, "taken")
+    path = f"/vehicle/{await delegating.new_vehicle(app, admin, 'other')}"
+    await app.refused(admin, "PUT", path, {"vehicleNo": "taken"})
 
-    assert rest.run(tmp_path, scenario) == ["REGISTERED"]
+    assert await events(app, admin, path) == ["REGISTERED"]
 
 
-def test_every_step_of_a_vehicle_stands_in_its_history_and_in_that_of_whom_it_names(tmp_path):
-    async def scenario(app):
-        of = await delegating.companies(app)
-        vehicle = await delegating.new_vehicle(app, of.owner)
-        path = f"/vehicle/{vehicle}"
-        sensor = (await app.post(of.owner, "/sensor", SENSOR))["id"]["id"]
-        director = await delegating.director(app, of.owner, "director")
-        driver = await delegating.driver(app, of.owner, "driver")
-        await app.post(of.owner, f"{path}/activate")
-        await app.post(of.owner, f"/sensor/{sensor}/vehicle/{vehicle}")
-        await app.post(of.owner, f"{path}/director/{director.user_id}")
-        await app.post(director, f"{path}/driver/{driver.user_id}")
-        await app.delete(of.owner, f"{path}/driver/{driver.user_id}")
-        await app.delete(of.owner, f"{path}/director/{director.user_id}")
-        await delegating.give(app, of.owner, driver, vehicle, drive=True)
-        await app.delete(of.owner, f"{delegating.rights(driver, drive=True)}/{vehicle}")
-        await delegating.register(app, of.owner, of.borrower)
-        await delegating.delegate(app, of.owner, of.borrower, vehicle)
-        await delegating.take_back(app, of.owner, of.borrower, vehicle)
-        await app.delete(of.owner, f"/sensor/{sensor}/vehicle")
-        await app.post(of.owner, f"{path}/deactivate")
-        return (
-            await entries(app, of.owner, path),
-            await events(app, of.owner, f"/sensor/{sensor}"),
-            await events(app, of.owner, f"/user/{driver.user_id}"),
-            await events(app, of.owner, f"/user/{director.user_id}"),
-            await events(app, of.owner, f"/company/{of.owner.company_id}"),
-        )
-
-    vehicle, sensor, driver, director, company = rest.run(tmp_path, scenario)
+async def test_every_step_of_a_vehicle_stands_in_its_history_and_in_that_of_whom_it_names(app: rest.Rest):
+    of = await delegating.companies(app)
+    vehicle = await delegating.new_vehicle(app, of.owner)
+    path = f"/vehicle/{vehicle}"
+    sensor = (await app.post(of.owner, "/sensor", SENSOR))["id"]["id"]
+    director = await delegating.director(app, of.owner, "director")
+    driver = await delegating.driver(app, of.owner, "driver")
+    await app.post(of.owner, f"{path}/activate")
+    await app.post(of.owner, f"/sensor/{sensor}/vehicle/{vehicle}")
+    await app.post(of.owner, f"{path}/director/{director.user_id}")
+    await app.post(director, f"{path}/driver/{driver.user_id}")
+    await app.delete(of.owner, f"{path}/driver/{driver.user_id}")
+    await app.delete(of.owner, f"{path}/director/{director.user_id}")
+    await delegating.give(app, of.owner, driver, vehicle, drive=True)
+    await app.delete(of.owner, f"{delegating.rights(driver, drive=True)}/{vehicle}")
+    await delegating.register(app, of.owner, of.borrower)
+    await delegating.delegate(app, of.owner, of.borrower, vehicle)
+    await delegating.take_back(app, of.owner, of.borrower, vehicle)
+    await app.delete(of.owner, f"/sensor/{sensor}/vehicle")
+    await app.post(of.owner, f"{path}/deactivate")
+    vehicle, sensor, driver, director, company = (
+        await entries(app, of.owner, path),
+        await events(app, of.owner, f"/sensor/{sensor}"),
+        await events(app, of.owner, f"/user/{driver.user_id}"),
+        await events(app, of.owner, f"/user/{director.user_id}"),
+        await events(app, of.owner, f"/company/{of.owner.company_id}"),
+    )
 
     assert [entry["event"] for entry in vehicle] == [
         "DEACTIVATED",
@@ -143,67 +133,57 @@ def test_every_step_of_a_vehicle_stands_in_its_history_and_in_that_of_whom_it_na
     assert company == ["CANDIDATE_REGISTERED", "REGISTERED"]
 
 
-def test_driver_who_moves_to_another_vehicle_is_told_of_in_both(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        driver, before = [await delegating.driver(app, admin, name) for name in ("driver", "before")]
-        one, other = [await delegating.new_vehicle(app, admin, number) for number in "12"]
-        await app.post(admin, f"/vehicle/{one}/driver/{driver.user_id}")
-        await app.post(admin, f"/vehicle/{other}/driver/{before.user_id}")
-        await app.post(admin, f"/vehicle/{other}/driver/{driver.user_id}")
-        await app.post(admin, f"/vehicle/{other}/driver/{driver.user_id}")
-        return [
-            [(entry["event"], entry["userName"]) for entry in await entries(app, admin, f"/vehicle/{vehicle}")][:-1]
-            for vehicle in (one, other)
-        ]
-
-    one, other = rest.run(tmp_path, scenario)
+async def test_driver_who_moves_to_another_vehicle_is_told_of_in_both(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    driver, before = [await delegating.driver(app, admin, name) for name in ("driver", "before")]
+    one, other = [await delegating.new_vehicle(app, admin, number) for number in "12"]
+    await app.post(admin, f"/vehicle/{one}/driver/{driver.user_id}")
+    await app.post(admin, f"/vehicle/{other}/driver/{before.user_id}")
+    await app.post(admin, f"/vehicle/{other}/driver/{driver.user_id}")
+    await app.post(admin, f"/vehicle/{other}/driver/{driver.user_id}")
+    one, other = [
+        [(entry["event"], entry["userName"]) for entry in await entries(app, admin, f"/vehicle/{vehicle}")][:-1]
+        for vehicle in (one, other)
+    ]
 
     assert one == [("DRIVER_UNSET", "driver"), ("DRIVER_SET", "driver")]
     assert other == [("DRIVER_SET", "driver"), ("DRIVER_UNSET", "before"), ("DRIVER_SET", "before")]
 
 
-def test_driver_who_loses_the_right_by_which_he_drives_is_told_of(tmp_path):
-    async def scenario(app):
-        of = await delegating.companies(app)
-        vehicle = await delegating.new_vehicle(app, of.owner)
-        await delegating.register(app, of.owner, of.borrower)
-        await delegating.delegate(app, of.owner, of.borrower, vehicle)
-        driver = await delegating.driver(app, of.borrower, "driver")
-        await delegating.give(app, of.borrower, driver, vehicle, drive=True)
-        await app.post(of.borrower, f"/vehicle/{vehicle}/driver/{driver.user_id}")
-        await delegating.take_back(app, of.owner, of.borrower, vehicle)
-        found = await entries(app, of.owner, f"/vehicle/{vehicle}")
-        return [told(entry) for entry in found[:2]], found[0]
-
-    steps, lost = rest.run(tmp_path, scenario)
+async def test_driver_who_loses_the_right_by_which_he_drives_is_told_of(app: rest.Rest):
+    of = await delegating.companies(app)
+    vehicle = await delegating.new_vehicle(app, of.owner)
+    await delegating.register(app, of.owner, of.borrower)
+    await delegating.delegate(app, of.owner, of.borrower, vehicle)
+    driver = await delegating.driver(app, of.borrower, "driver")
+    await delegating.give(app, of.borrower, driver, vehicle, drive=True)
+    await app.post(of.borrower, f"/vehicle/{vehicle}/driver/{driver.user_id}")
+    await delegating.take_back(app, of.owner, of.borrower, vehicle)
+    found = await entries(app, of.owner, f"/vehicle/{vehicle}")
+    steps, lost = [told(entry) for entry in found[:2]], found[0]
 
     assert steps == [("DRIVER_UNSET", "Kim", {}), ("TAKEN_BACK", "Kim", {"rights": (1, None)})]
     # Whose people they are is for their company to know.
     assert lost["userName"] is None
 
 
-def test_secrets_are_named_and_never_kept(tmp_path):
+async def test_secrets_are_named_and_never_kept(app: rest.Rest):
     secrets = ("S" * 20, "T" * 20, "pass phrase", "another phrase", "hidden", "secret")
 
-    async def scenario(app):
-        company, admin = await app.operator("ace")
-        sensor = (await app.post(admin, "/sensor", SENSOR))["id"]["id"]
-        await app.call(admin, "PUT", f"/sensor/{sensor}", {"credentialsId": "T" * 20})
-        driver = await delegating.driver(app, admin, "driver")
-        await app.call(admin, "PUT", f"/driver/{driver.user_id}", {"password": "another phrase"})
-        path = f"/company/{company['id']['id']}"
-        for address in ("https://me:hidden@host.example/?key=hidden", "https://me:secret@host.example/?key=secret"):
-            answer = await app.call(admin, "PUT", path, {"notifyHost": address})
-            assert answer.status_code == 200, answer.text
-        stored = await app.store.read(lambda tx: [row.changes for row in tx.all(select(history.c.changes))])
-        newest = [
-            (await entries(app, admin, each))[0]["changes"]
-            for each in (f"/sensor/{sensor}", f"/user/{driver.user_id}", path)
-        ]
-        return stored, newest
-
-    stored, newest = rest.run(tmp_path, scenario)
+    company, admin = await app.operator("ace")
+    sensor = (await app.post(admin, "/sensor", SENSOR))["id"]["id"]
+    await app.call(admin, "PUT", f"/sensor/{sensor}", {"credentialsId": "T" * 20})
+    driver = await delegating.driver(app, admin, "driver")
+    await app.call(admin, "PUT", f"/driver/{driver.user_id}", {"password": "another phrase"})
+    path = f"/company/{company['id']['id']}"
+    for address in ("https://me:hidden@host.example/?key=hidden", "https://me:secret@host.example/?key=secret"):
+        answer = await app.call(admin, "PUT", path, {"notifyHost": address})
+        assert answer.status_code == 200, answer.text
+    stored = await app.store.read(lambda tx: [row.changes for row in tx.all(select(history.c.changes))])
+    newest = [
+        (await entries(app, admin, each))[0]["changes"]
+        for each in (f"/sensor/{sensor}", f"/user/{driver.user_id}", path)
+    ]
 
     assert not [text for text in stored for secret in secrets if secret in (text or "")]
     assert newest == [
@@ -212,29 +192,26 @@ def test_secrets_are_named_and_never_kept(tmp_path):
     ]
 
 
-def test_deleted_vehicle_and_sensor_are_told_of_to_who_could_read_it_before(tmp_path):
-    async def scenario(app):
-        of = await delegating.companies(app)
-        vehicle = await delegating.new_vehicle(app, of.owner, "12")
-        sensor = (await app.post(of.owner, "/sensor", SENSOR))["id"]["id"]
-        await app.post(of.owner, f"/sensor/{sensor}/vehicle/{vehicle}")
-        await delegating.register(app, of.owner, of.borrower)
-        await delegating.delegate(app, of.owner, of.borrower, vehicle)
-        driver = await delegating.driver(app, of.owner, "driver")
-        await delegating.give(app, of.owner, driver, vehicle, drive=True)
-        await app.delete(of.owner, f"/vehicle/{vehicle}")
-        await app.delete(of.owner, f"/sensor/{sensor}")
-        newest = [(await entries(app, of.owner, path))[0] for path in (f"/vehicle/{vehicle}", f"/sensor/{sensor}")]
-        by_operator = await events(app, of.operator, f"/vehicle/{vehicle}")
-        refused = [
-            (await app.refused(who, "GET", f"{path}/history", limit=5))[:2]
-            for who in (of.borrower, of.other)
-            for path in (f"/vehicle/{vehicle}", f"/sensor/{sensor}")
-        ]
-        unmounted = (await entries(app, of.owner, f"/sensor/{sensor}"))[1]
-        return [told(entry) for entry in newest], by_operator, refused, unmounted
-
-    newest, by_operator, refused, unmounted = rest.run(tmp_path, scenario)
+async def test_deleted_vehicle_and_sensor_are_told_of_to_who_could_read_it_before(app: rest.Rest):
+    of = await delegating.companies(app)
+    vehicle = await delegating.new_vehicle(app, of.owner, "12")
+    sensor = (await app.post(of.owner, "/sensor", SENSOR))["id"]["id"]
+    await app.post(of.owner, f"/sensor/{sensor}/vehicle/{vehicle}")
+    await delegating.register(app, of.owner, of.borrower)
+    await delegating.delegate(app, of.owner, of.borrower, vehicle)
+    driver = await delegating.driver(app, of.owner, "driver")
+    await delegating.give(app, of.owner, driver, vehicle, drive=True)
+    await app.delete(of.owner, f"/vehicle/{vehicle}")
+    await app.delete(of.owner, f"/sensor/{sensor}")
+    newest = [(await entries(app, of.owner, path))[0] for path in (f"/vehicle/{vehicle}", f"/sensor/{sensor}")]
+    by_operator = await events(app, of.operator, f"/vehicle/{vehicle}")
+    refused = [
+        (await app.refused(who, "GET", f"{path}/history", limit=5))[:2]
+        for who in (of.borrower, of.other)
+        for path in (f"/vehicle/{vehicle}", f"/sensor/{sensor}")
+    ]
+    unmounted = (await entries(app, of.owner, f"/sensor/{sensor}"))[1]
+    newest = [told(entry) for entry in newest]
 
     assert newest == [
         (
@@ -262,26 +239,20 @@ async def persons_world(app):
 
 
 @pytest.mark.parametrize("erased", [False, True])
-def test_deleted_person_leaves_events_without_name_and_values(tmp_path, erased):
-    async def scenario(app):
-        admin, vehicle, driver = await persons_world(app)
-        await app.delete(admin, f"/driver/{driver.user_id}")
-        left = await dangling.left(app.store, driver.user_id) if erased else {}
-        rows = await app.store.read(
-            lambda tx: tx.all(select(history.c.user_id, history.c.vehicle_id, history.c.changes))
-        )
-        return (
-            [told(entry) for entry in await entries(app, admin, f"/user/{driver.user_id}")],
-            [
-                (entry["event"], entry["actorName"], entry["actorAuthority"], entry["userId"]["id"], entry["userName"])
-                for entry in await entries(app, admin, f"/vehicle/{vehicle}")
-            ],
-            left,
-            [row for row in rows if row.user_id == driver.user_id],
-            "".join(row.changes or "" for row in rows),
-        )
-
-    own, vehicle, left, rows, kept = rest.run(tmp_path, scenario)
+async def test_deleted_person_leaves_events_without_name_and_values(app: rest.Rest, erased):
+    admin, vehicle, driver = await persons_world(app)
+    await app.delete(admin, f"/driver/{driver.user_id}")
+    left = await dangling.left(app.store, driver.user_id) if erased else {}
+    rows = await app.store.read(lambda tx: tx.all(select(history.c.user_id, history.c.vehicle_id, history.c.changes)))
+    own, vehicle, rows, kept = (
+        [told(entry) for entry in await entries(app, admin, f"/user/{driver.user_id}")],
+        [
+            (entry["event"], entry["actorName"], entry["actorAuthority"], entry["userId"]["id"], entry["userName"])
+            for entry in await entries(app, admin, f"/vehicle/{vehicle}")
+        ],
+        [row for row in rows if row.user_id == driver.user_id],
+        "".join(row.changes or "" for row in rows),
+    )
 
     alone = [("DELETED", "Kim", {"rights": (1, None), "driven": (1, None)})]
     alone += [("CHANGED", "Kim", None), ("REGISTERED", "Kim", None)]
@@ -300,19 +271,16 @@ def test_deleted_person_leaves_events_without_name_and_values(tmp_path, erased):
     ]
 
 
-def test_deleted_company_leaves_no_names_of_people(tmp_path):
-    async def scenario(app):
-        _, operator = await app.operator("ace")
-        partner, _ = await app.partner(operator, "pic@partner.example", name="Partner")
-        path = f"/company/{partner['id']['id']}"
-        await app.call(operator, "PUT", path, {"picPhone": "010-7777-7777"})
-        await app.delete(operator, path)
-        found = [told(entry) for entry in await entries(app, operator, path)]
-        await dangling.left(app.store, partner["id"]["id"])
-        rows = await app.store.read(lambda tx: tx.all(select(history.c.changes)))
-        return found, "".join(row.changes or "" for row in rows)
-
-    found, kept = rest.run(tmp_path, scenario)
+async def test_deleted_company_leaves_no_names_of_people(app: rest.Rest):
+    _, operator = await app.operator("ace")
+    partner, _ = await app.partner(operator, "pic@partner.example", name="Partner")
+    path = f"/company/{partner['id']['id']}"
+    await app.call(operator, "PUT", path, {"picPhone": "010-7777-7777"})
+    await app.delete(operator, path)
+    found = [told(entry) for entry in await entries(app, operator, path)]
+    await dangling.left(app.store, partner["id"]["id"])
+    rows = await app.store.read(lambda tx: tx.all(select(history.c.changes)))
+    kept = "".join(row.changes or "" for row in rows)
 
     assert found == [
         ("DELETED", "Kim", {"name": ("Partner", None), "people": (1, None)}),
@@ -323,55 +291,45 @@ def test_deleted_company_leaves_no_names_of_people(tmp_path):
     assert "pic@partner.example" not in kept
 
 
-def test_administrator_who_registers_and_deletes_another_is_told_of(tmp_path):
-    async def scenario(app):
-        company, admin = await app.operator("ace")
-        path = f"/company/{company['id']['id']}/admin"
-        body = {"name": "Second", "email": "second@ace.example", "password": "pass phrase"}
-        second = (await app.post(admin, path, body))["id"]["id"]
-        await app.call(admin, "PUT", f"{path}/{second}", {"name": "Renamed"})
-        before = [told(entry) for entry in await entries(app, admin, f"/user/{second}")]
-        await app.delete(admin, f"{path}/{second}")
-        return before, [told(entry) for entry in await entries(app, admin, f"/user/{second}")]
-
-    before, after = rest.run(tmp_path, scenario)
+async def test_administrator_who_registers_and_deletes_another_is_told_of(app: rest.Rest):
+    company, admin = await app.operator("ace")
+    path = f"/company/{company['id']['id']}/admin"
+    body = {"name": "Second", "email": "second@ace.example", "password": "pass phrase"}
+    second = (await app.post(admin, path, body))["id"]["id"]
+    await app.call(admin, "PUT", f"{path}/{second}", {"name": "Renamed"})
+    before = [told(entry) for entry in await entries(app, admin, f"/user/{second}")]
+    await app.delete(admin, f"{path}/{second}")
+    after = [told(entry) for entry in await entries(app, admin, f"/user/{second}")]
 
     registered = {"name": (None, "Second"), "email": (None, "second@ace.example"), "authority": (None, "COMPANY_ADMIN")}
     assert before == [("CHANGED", "Kim", {"name": ("Second", "Renamed")}), ("REGISTERED", "Kim", registered)]
     assert after == [("DELETED", "Kim", {}), ("CHANGED", "Kim", None), ("REGISTERED", "Kim", None)]
 
 
-def test_import_is_one_entry_of_the_company_and_the_first_of_each_vehicle(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        company = f"/company/{admin.company_id}"
-        app.now_ms += 1_000
-        lines = b"".join(b"%d,1\n" % number for number in range(600))
-        report = (
-            await app.call(admin, "POST", "/vehicles/bulk", b"vehicleNo,mileage\n" + lines, skipBadRows=True)
-        ).json()
-        app.now_ms += 1_000
-        await app.call(admin, "POST", "/sensors/bulk", b"serialNo,type,credentialsId\nS,GPS,%s\n" % (b"s" * 20))
-        found = await app.get(admin, f"{company}/vehicles", limit=2)
-        path = f"/vehicle/{found['data'][1]['id']['id']}"
-        sensor = (await app.get(admin, "/sensors", limit=1))["data"][0]["id"]["id"]
-        app.now_ms += 1_000
-        await app.call(admin, "PUT", path, {"vendor": "Kia"})
-        pages = [await app.get(admin, f"{path}/history", limit=1)]
-        while pages[-1]["hasNext"]:
-            pages.append(
-                await app.get(admin, f"{path}/history", limit=1, idOffset=pages[-1]["nextPageLink"]["idOffset"])
-            )
-        return (
-            report["created"],
-            [told(entry) for entry in await entries(app, admin, company)],
-            [told(entry) for entry in await entries(app, admin, path, ascOrder=True)],
-            [told(entry) for page in pages for entry in page["data"]],
-            await events(app, admin, f"/sensor/{sensor}"),
-            await entries(app, admin, path, ascOrder=True, startTime=rest.NOW_MS + 2_000),
-        )
-
-    created, company, vehicle, paged, sensor, later = rest.run(tmp_path, scenario)
+async def test_import_is_one_entry_of_the_company_and_the_first_of_each_vehicle(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    company = f"/company/{admin.company_id}"
+    app.now_ms += 1_000
+    lines = b"".join(b"%d,1\n" % number for number in range(600))
+    report = (await app.call(admin, "POST", "/vehicles/bulk", b"vehicleNo,mileage\n" + lines, skipBadRows=True)).json()
+    app.now_ms += 1_000
+    await app.call(admin, "POST", "/sensors/bulk", b"serialNo,type,credentialsId\nS,GPS,%s\n" % (b"s" * 20))
+    found = await app.get(admin, f"{company}/vehicles", limit=2)
+    path = f"/vehicle/{found['data'][1]['id']['id']}"
+    sensor = (await app.get(admin, "/sensors", limit=1))["data"][0]["id"]["id"]
+    app.now_ms += 1_000
+    await app.call(admin, "PUT", path, {"vendor": "Kia"})
+    pages = [await app.get(admin, f"{path}/history", limit=1)]
+    while pages[-1]["hasNext"]:
+        pages.append(await app.get(admin, f"{path}/history", limit=1, idOffset=pages[-1]["nextPageLink"]["idOffset"]))
+    created, company, vehicle, paged, sensor, later = (
+        report["created"],
+        [told(entry) for entry in await entries(app, admin, company)],
+        [told(entry) for entry in await entries(app, admin, path, ascOrder=True)],
+        [told(entry) for page in pages for entry in page["data"]],
+        await events(app, admin, f"/sensor/{sensor}"),
+        await entries(app, admin, path, ascOrder=True, startTime=rest.NOW_MS + 2_000),
+    )
 
     made, changed = (
         ("VEHICLES_IMPORTED", "Kim", {"vehicles": (None, 600)}),
@@ -414,24 +372,21 @@ def test_pages_go_by_key_in_both_orders_and_meet_every_entry_once(tmp_path):
     assert unknown == (400, 31)
 
 
-def test_reader_is_shown_only_names_that_are_in_reach(tmp_path):
-    async def scenario(app):
-        of = await delegating.companies(app)
-        vehicle = await delegating.new_vehicle(app, of.owner)
-        await delegating.register(app, of.owner, of.borrower)
-        await delegating.delegate(app, of.owner, of.borrower, vehicle)
-        director = await delegating.director(app, of.borrower, "director")
-        await delegating.give(app, of.borrower, director, vehicle)
-        await app.post(of.borrower, f"/vehicle/{vehicle}/activate")
-        return [
-            [
-                (entry["event"], entry["actorName"], entry["actorCompanyName"], entry["userName"])
-                for entry in (await entries(app, who, f"/vehicle/{vehicle}"))[:2]
-            ]
-            for who in (of.owner, of.operator)
+async def test_reader_is_shown_only_names_that_are_in_reach(app: rest.Rest):
+    of = await delegating.companies(app)
+    vehicle = await delegating.new_vehicle(app, of.owner)
+    await delegating.register(app, of.owner, of.borrower)
+    await delegating.delegate(app, of.owner, of.borrower, vehicle)
+    director = await delegating.director(app, of.borrower, "director")
+    await delegating.give(app, of.borrower, director, vehicle)
+    await app.post(of.borrower, f"/vehicle/{vehicle}/activate")
+    owner, operator = [
+        [
+            (entry["event"], entry["actorName"], entry["actorCompanyName"], entry["userName"])
+            for entry in (await entries(app, who, f"/vehicle/{vehicle}"))[:2]
         ]
-
-    owner, operator = rest.run(tmp_path, scenario)
+        for who in (of.owner, of.operator)
+    ]
 
     assert owner == [("ACTIVATED", None, "Borrower", None), ("RIGHT_GIVEN", None, "Borrower", None)]
     assert operator == [
@@ -440,14 +395,11 @@ def test_reader_is_shown_only_names_that_are_in_reach(tmp_path):
     ]
 
 
-def test_vehicle_of_a_partner_tells_that_the_program_delegated_it_to_the_operator(tmp_path):
-    async def scenario(app):
-        _, operator = await app.operator("ace", name="Ace")
-        _, partner = await app.partner(operator, "p@p.example")
-        vehicle_id = await delegating.new_vehicle(app, partner, "1")
-        return await entries(app, partner, f"/vehicle/{vehicle_id}")
-
-    newest, first = rest.run(tmp_path, scenario)
+async def test_vehicle_of_a_partner_tells_that_the_program_delegated_it_to_the_operator(app: rest.Rest):
+    _, operator = await app.operator("ace", name="Ace")
+    _, partner = await app.partner(operator, "p@p.example")
+    vehicle_id = await delegating.new_vehicle(app, partner, "1")
+    newest, first = await entries(app, partner, f"/vehicle/{vehicle_id}")
 
     assert told(newest) == ("DELEGATED", None, {"automatic": (None, True)})
     assert (newest["toCompanyName"], newest["actorAuthority"]) == ("Ace", None)
@@ -455,32 +407,27 @@ def test_vehicle_of_a_partner_tells_that_the_program_delegated_it_to_the_operato
 
 
 @pytest.mark.parametrize("by_link", [False, True])
-def test_own_password_is_told_of_without_a_value_however_it_was_changed(tmp_path, by_link):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        person = await app.person(admin, Authority.DRIVER, "lee")
-        if by_link:
-            token = await app.store.write(lambda tx: links.make(tx, user_id=person.user_id, hours=1, now_ms=app.now_ms))
-            await app.post(None, "/api/noauth/setPassword", {"token": token, "password": "another phrase"})
-        else:
-            body = {"currentPassword": "pass phrase", "newPassword": "another phrase"}
-            await app.post(person, "/api/auth/changePassword", body)
-        return person, await entries(app, admin, f"/user/{person.user_id}")
-
-    person, (newest, *_) = rest.run(tmp_path, scenario)
+async def test_own_password_is_told_of_without_a_value_however_it_was_changed(app: rest.Rest, by_link):
+    _, admin = await app.operator("ace")
+    person = await app.person(admin, Authority.DRIVER, "lee")
+    if by_link:
+        token = await app.store.write(lambda tx: links.make(tx, user_id=person.user_id, hours=1, now_ms=app.now_ms))
+        await app.post(None, "/api/noauth/setPassword", {"token": token, "password": "another phrase"})
+    else:
+        body = {"currentPassword": "pass phrase", "newPassword": "another phrase"}
+        await app.post(person, "/api/auth/changePassword", body)
+    (newest, *_) = await entries(app, admin, f"/user/{person.user_id}")
 
     assert (newest["event"], newest["actorId"]["id"]) == ("CHANGED", person.user_id)
     assert newest["changes"] == [{"field": "password", "before": None, "after": None, "secret": True}]
 
 
-def test_new_push_secret_is_told_of_without_a_value(tmp_path):
-    async def scenario(app):
-        record, admin = await app.operator("ace")
-        path = f"/company/{record['id']['id']}"
-        await app.post(admin, f"{path}/push/secret")
-        return await entries(app, admin, path)
+async def test_new_push_secret_is_told_of_without_a_value(app: rest.Rest):
+    record, admin = await app.operator("ace")
+    path = f"/company/{record['id']['id']}"
+    await app.post(admin, f"{path}/push/secret")
 
-    newest = rest.run(tmp_path, scenario)[0]
+    newest = (await entries(app, admin, path))[0]
 
     assert newest["event"] == "CHANGED"
     assert newest["changes"] == [{"field": "pushSecret", "before": None, "after": None, "secret": True}]
@@ -496,25 +443,22 @@ def few_changes(monkeypatch):
     monkeypatch.setattr(rows, "_COUNTED_EVERY", 1)
 
 
-def test_account_that_has_written_a_day_of_history_changes_nothing_more_today(tmp_path, few_changes):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        director = await app.person(admin, Authority.DIRECTOR, "d")
-        vehicle_id = await delegating.new_vehicle(app, admin, "1")
-        answers = [await app.call(admin, "PUT", f"/vehicle/{vehicle_id}", {"vendor": str(at)}) for at in range(5)]
-        headers = {"X-Authorization": f"Bearer {admin.token}", "accept-language": "ko"}
-        address = f"/api/tre/v1/vehicle/{vehicle_id}"
-        korean = await app.http.request("PUT", address, headers=headers, json={"vendor": "x"})
-        other = await app.call(director, "POST", "/vehicle", {"vehicleNo": "2", "mileage": 1})
-        bulk = await app.call(admin, "POST", "/vehicles/bulk", b"vehicleNo,mileage\nA,1\n")
-        now = await app.get(admin, f"/vehicle/{vehicle_id}")
-        noted = await events(app, admin, f"/vehicle/{vehicle_id}")
-        app.now_ms += 86_400_000 - TODAY_MS
-        admin = await app.login(admin.user_id, "admin@ace.example", Authority.COMPANY_ADMIN, admin.company_id)
-        tomorrow = await app.call(admin, "PUT", f"/vehicle/{vehicle_id}", {"vendor": "y"})
-        return answers, korean, other, bulk, now["vendor"], noted, tomorrow
-
-    answers, korean, other, bulk, vendor, noted, tomorrow = rest.run(tmp_path, scenario)
+async def test_account_that_has_written_a_day_of_history_changes_nothing_more_today(app: rest.Rest, few_changes):
+    _, admin = await app.operator("ace")
+    director = await app.person(admin, Authority.DIRECTOR, "d")
+    vehicle_id = await delegating.new_vehicle(app, admin, "1")
+    answers = [await app.call(admin, "PUT", f"/vehicle/{vehicle_id}", {"vendor": str(at)}) for at in range(5)]
+    headers = {"X-Authorization": f"Bearer {admin.token}", "accept-language": "ko"}
+    address = f"/api/tre/v1/vehicle/{vehicle_id}"
+    korean = await app.http.request("PUT", address, headers=headers, json={"vendor": "x"})
+    other = await app.call(director, "POST", "/vehicle", {"vehicleNo": "2", "mileage": 1})
+    bulk = await app.call(admin, "POST", "/vehicles/bulk", b"vehicleNo,mileage\nA,1\n")
+    now = await app.get(admin, f"/vehicle/{vehicle_id}")
+    noted = await events(app, admin, f"/vehicle/{vehicle_id}")
+    app.now_ms += 86_400_000 - TODAY_MS
+    admin = await app.login(admin.user_id, "admin@ace.example", Authority.COMPANY_ADMIN, admin.company_id)
+    tomorrow = await app.call(admin, "PUT", f"/vehicle/{vehicle_id}", {"vendor": "y"})
+    vendor = now["vendor"]
 
     changed = [answer.status_code for answer in answers]
     refused = answers[-1]
@@ -527,30 +471,26 @@ def test_account_that_has_written_a_day_of_history_changes_nothing_more_today(tm
     assert (vendor, len(noted)) == (str(changed.count(200) - 1), 1 + changed.count(200))
 
 
-def test_long_values_count_by_the_kib(tmp_path, few_changes, monkeypatch):
+async def test_long_values_count_by_the_kib(app: rest.Rest, few_changes, monkeypatch):
     monkeypatch.setattr(domain, "OF_DAY", 12)
 
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        vehicle_id = await delegating.new_vehicle(app, admin, "1")
-        values = [{"additionalInfo": letter * 4_000} for letter in "abc"]
-        return [(await app.call(admin, "PUT", f"/vehicle/{vehicle_id}", each)).status_code for each in values]
+    _, admin = await app.operator("ace")
+    vehicle_id = await delegating.new_vehicle(app, admin, "1")
+    values = [{"additionalInfo": letter * 4_000} for letter in "abc"]
+    found = [(await app.call(admin, "PUT", f"/vehicle/{vehicle_id}", each)).status_code for each in values]
 
-    assert rest.run(tmp_path, scenario) == [200, 200, 429]
+    assert found == [200, 200, 429]
 
 
-def test_entries_are_counted_by_a_sample_that_is_close(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
+async def test_entries_are_counted_by_a_sample_that_is_close(app: rest.Rest):
+    _, admin = await app.operator("ace")
 
-        def work(tx):
-            for _ in range(5_000):
-                fact = domain.Fact(
-                    event=domain.Event.CHANGED, actor_id=admin.user_id, company_id=admin.company_id, changes=()
-                )
-                rows.add(tx, fact, ids=app.ids, now_ms=app.now_ms)
-            return tx.all(select(account.c.history_written).where(account.c.id == admin.user_id))[0][0]
+    def work(tx):
+        for _ in range(5_000):
+            fact = domain.Fact(
+                event=domain.Event.CHANGED, actor_id=admin.user_id, company_id=admin.company_id, changes=()
+            )
+            rows.add(tx, fact, ids=app.ids, now_ms=app.now_ms)
+        return tx.all(select(account.c.history_written).where(account.c.id == admin.user_id))[0][0]
 
-        return await app.store.write(work)
-
-    assert rest.run(tmp_path, scenario) == pytest.approx(5_000, rel=0.05)
+    assert await app.store.write(work) == pytest.approx(5_000, rel=0.05)

@@ -43,18 +43,16 @@ def test_text_that_is_none_is_refused(tmp_path: Any, field: str) -> None:
     assert [refusal[:2] for refusal in refusals] == [(400, 31)] * len(values)
 
 
-def test_text_is_data_and_comes_back_as_sent(tmp_path: Any) -> None:
+async def test_text_is_data_and_comes_back_as_sent(app: Rest) -> None:
     texts = sorted(
         ["\u202ecba", "\ufeffx", "e\u0301", "'; DROP TABLE vehicle; --", "<script>", "%s{0}", "\U0001f69a", "\u00f6"]
     )
 
-    async def scenario(rest: Rest) -> list[list[str]]:
-        _, admin = await rest.operator("taxi")
-        made = [(await rest.post(admin, "/vehicle", {"vehicleNo": text, "mileage": 1}))["vehicleNo"] for text in texts]
-        listed = await rest.get(admin, f"/company/{admin.company_id}/vehicles", limit=len(texts))
-        return [made, [row["vehicleNo"] for row in listed["data"]]]
+    _, admin = await app.operator("taxi")
+    made = [(await app.post(admin, "/vehicle", {"vehicleNo": text, "mileage": 1}))["vehicleNo"] for text in texts]
+    listed = await app.get(admin, f"/company/{admin.company_id}/vehicles", limit=len(texts))
 
-    assert support.run(tmp_path, scenario) == [texts, texts]
+    assert [made, [row["vehicleNo"] for row in listed["data"]]] == [texts, texts]
 
 
 def test_what_a_registration_does_not_know_is_not_heard(tmp_path: Any) -> None:
@@ -92,36 +90,34 @@ def test_what_a_registration_does_not_know_is_not_heard(tmp_path: Any) -> None:
         assert record["createdTime"] == support.NOW_MS
 
 
-def test_empty_texts_of_a_form_count_as_not_sent(tmp_path: Any) -> None:
+async def test_empty_texts_of_a_form_count_as_not_sent(app: Rest) -> None:
     empty = dict.fromkeys(("modelYear", "missionType", "fuelType", "category", "displacement"), "")
 
-    async def scenario(rest: Rest) -> list[Any]:
-        _, admin = await rest.operator("taxi", rpcNotifyPort="")
-        vehicle = await rest.post(admin, "/vehicle", {"vehicleNo": "1", "mileage": 1, "vendor": "", **empty})
-        body = {"serialNo": "1", "type": "GPS", "credentialsId": "x" * 20}
-        sensor = await rest.post(admin, "/sensor", {**body, "activationRequired": "", "missionType": ""})
-        return [
-            [vehicle[name] for name in ("vendor", *empty)],
-            (sensor["activationRequired"], "missionType" in sensor),
-            await rest.refused(admin, "POST", "/vehicle", {"vehicleNo": "2", "mileage": ""}),
-        ]
+    _, admin = await app.operator("taxi", rpcNotifyPort="")
+    vehicle = await app.post(admin, "/vehicle", {"vehicleNo": "1", "mileage": 1, "vendor": "", **empty})
+    body = {"serialNo": "1", "type": "GPS", "credentialsId": "x" * 20}
+    sensor = await app.post(admin, "/sensor", {**body, "activationRequired": "", "missionType": ""})
+    found = [
+        [vehicle[name] for name in ("vendor", *empty)],
+        (sensor["activationRequired"], "missionType" in sensor),
+        await app.refused(admin, "POST", "/vehicle", {"vehicleNo": "2", "mileage": ""}),
+    ]
 
-    assert support.run(tmp_path, scenario) == [
+    assert found == [
         ["", None, None, None, None, 0],
         (False, False),
         (400, 31, "Parameter 'mileage' can't be empty!"),
     ]
 
 
-def test_token_of_any_other_shape_is_unreadable(tmp_path: Any) -> None:
+async def test_token_of_any_other_shape_is_unreadable(app: Rest) -> None:
     shapes = ["a.b", "a.b.c", "a.b.c.d", "....", "..", "a.b.c.d.e", "é.é.é", "e30.e30.e30"]
 
-    async def scenario(rest: Rest) -> list[tuple[int, int]]:
-        answers = []
-        for shape in shapes:
-            headers = {"X-Authorization": f"Bearer {shape}".encode("latin-1")}
-            answers.append(await rest.http.get("/api/auth/user", headers=headers))  # type: ignore[arg-type]
-            answers.append(await rest.http.post("/api/auth/token", json={"refreshToken": shape}))
-        return [(answer.status_code, answer.json()["errorCode"]) for answer in answers]
+    answers = []
+    for shape in shapes:
+        headers = {"X-Authorization": f"Bearer {shape}".encode("latin-1")}
+        answers.append(await app.http.get("/api/auth/user", headers=headers))  # type: ignore[arg-type]
+        answers.append(await app.http.post("/api/auth/token", json={"refreshToken": shape}))
+    found = [(answer.status_code, answer.json()["errorCode"]) for answer in answers]
 
-    assert support.run(tmp_path, scenario) == [(401, 10)] * 2 * len(shapes)
+    assert found == [(401, 10)] * 2 * len(shapes)

@@ -48,54 +48,44 @@ async def count(app, table):
     return (await app.store.read(lambda tx: tx.one(select(func.count()).select_from(table))))[0]
 
 
-def test_h17_every_row_of_a_good_file_is_like_one_registration(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        single = await app.post(admin, "/vehicle", {"vehicleNo": "S", "mileage": 45210.5, "fuelType": "DIESEL"})
+async def test_h17_every_row_of_a_good_file_is_like_one_registration(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    single = await app.post(admin, "/vehicle", {"vehicleNo": "S", "mileage": 45210.5, "fuelType": "DIESEL"})
 
-        answer = await sent(app, admin, b"vehicleNo,mileage,fuelType\nA,45210.5,DIESEL\n")
+    answer = await sent(app, admin, b"vehicleNo,mileage,fuelType\nA,45210.5,DIESEL\n")
 
-        listed = (await app.get(admin, f"/company/{admin.company_id}/vehicles", limit=10))["data"]
-        return answer, single, listed
-
-    answer, single, listed = rest.run(tmp_path, scenario)
+    listed = (await app.get(admin, f"/company/{admin.company_id}/vehicles", limit=10))["data"]
 
     assert answer == report(rows=1, created=1)
     assert [record["vehicleNo"] for record in listed] == ["A", "S"]
     assert {**listed[0], "id": None, "vehicleNo": None} == {**single, "id": None, "vehicleNo": None}
 
 
-def test_rule_2_vehicles_in_a_director_s_file_are_managed_by_that_director(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        director = await app.person(admin, Authority.DIRECTOR, "d")
-        answer = await sent(app, director, VEHICLES)
-        rows = await app.store.read(lambda tx: tx.all(select(vehicle.c.director_id)))
-        return answer, {row[0] for row in rows}, director.user_id
-
-    answer, directors, director = rest.run(tmp_path, scenario)
+async def test_rule_2_vehicles_in_a_director_s_file_are_managed_by_that_director(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    director = await app.person(admin, Authority.DIRECTOR, "d")
+    answer = await sent(app, director, VEHICLES)
+    rows = await app.store.read(lambda tx: tx.all(select(vehicle.c.director_id)))
+    directors, director = {row[0] for row in rows}, director.user_id
 
     assert answer == report(rows=3, created=3)
     assert directors == {director}
 
 
-def test_rule_3_vehicles_in_a_partner_s_file_are_delegated_to_the_operator_for_good(tmp_path):
-    async def scenario(app):
-        operator, admin = await app.operator("ace")
-        _, partner = await app.partner(admin, "p@p.example")
-        await sent(app, partner, VEHICLES)
-        columns = vehicle_company.c
-        rows = await app.store.read(
-            lambda tx: tx.all(select(columns.from_company_id, columns.to_company_id, columns.automatic))
-        )
-        return [tuple(row) for row in rows], (partner.company_id, operator["id"]["id"], True)
-
-    rows, delegation = rest.run(tmp_path, scenario)
+async def test_rule_3_vehicles_in_a_partner_s_file_are_delegated_to_the_operator_for_good(app: rest.Rest):
+    operator, admin = await app.operator("ace")
+    _, partner = await app.partner(admin, "p@p.example")
+    await sent(app, partner, VEHICLES)
+    columns = vehicle_company.c
+    rows = await app.store.read(
+        lambda tx: tx.all(select(columns.from_company_id, columns.to_company_id, columns.automatic))
+    )
+    rows, delegation = [tuple(row) for row in rows], (partner.company_id, operator["id"]["id"], True)
 
     assert rows == [delegation] * 3
 
 
-def test_one_bad_row_keeps_every_row_out_unless_bad_rows_are_skipped(tmp_path):
+async def test_one_bad_row_keeps_every_row_out_unless_bad_rows_are_skipped(app: rest.Rest):
     content = b'vehicleNo,mileage,fuelType,colour\nA,1,,red\nB,0\nA,1,,,\nC,2,WOOD\nD,3,,,x\nE,"1,000"\n'
     errors = [
         bad(3, "mileage", "Parameter 'mileage' can't be empty!"),
@@ -105,46 +95,37 @@ def test_one_bad_row_keeps_every_row_out_unless_bad_rows_are_skipped(tmp_path):
         bad(7, "mileage", "Parameter 'mileage' must be a number, with digits and a decimal point only."),
     ]
 
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        return (
-            await sent(app, admin, content),
-            await numbers(app),
-            await sent(app, admin, content, skipBadRows="true"),
-            await numbers(app),
-        )
-
-    refused, none, skipped, kept = rest.run(tmp_path, scenario)
+    _, admin = await app.operator("ace")
+    refused, none, skipped, kept = (
+        await sent(app, admin, content),
+        await numbers(app),
+        await sent(app, admin, content, skipBadRows="true"),
+        await numbers(app),
+    )
 
     common = {"rows": 6, "errors": errors, "errorCount": 5, "unknownColumns": ["colour"]}
     assert (refused, none) == (report(**common), [])
     assert (skipped, kept) == (report(**common, created=1), ["A"])
 
 
-def test_dry_run_checks_rows_against_the_store_and_keeps_none(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        await app.post(admin, "/vehicle", {"vehicleNo": "B", "mileage": 1})
-        return await sent(app, admin, VEHICLES, dryRun="TRUE", skipBadRows="true"), await numbers(app)
-
-    answer, kept = rest.run(tmp_path, scenario)
+async def test_dry_run_checks_rows_against_the_store_and_keeps_none(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    await app.post(admin, "/vehicle", {"vehicleNo": "B", "mileage": 1})
+    answer, kept = await sent(app, admin, VEHICLES, dryRun="TRUE", skipBadRows="true"), await numbers(app)
 
     taken = bad(3, "vehicleNo", "Parameter 'vehicleNo': a vehicle with the number B is already registered.")
     assert answer == report(rows=3, errors=[taken], errorCount=1, dryRun=True)
     assert kept == ["B"]
 
 
-def test_h5_names_of_sensors_taken_in_other_companies_are_told_by_row(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        _, other = await app.operator("other")
-        for login, serial, token in ((admin, "S1", "t" * 20), (other, "S2", "u" * 20)):
-            await app.post(login, "/sensor", {"serialNo": serial, "type": "GPS", "credentialsId": token})
-        rows = [("S1", "a" * 20), ("S2", "b" * 20), ("S3", "u" * 20), ("S4", "c" * 20), ("S5", "c" * 20)]
-        lines = ["serialNo,credentialsId,type", *(f"{serial},{token},GPS" for serial, token in rows)]
-        return await sent(app, admin, "\n".join(lines).encode(), "sensors", skipBadRows="true")
-
-    answer = rest.run(tmp_path, scenario)
+async def test_h5_names_of_sensors_taken_in_other_companies_are_told_by_row(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    _, other = await app.operator("other")
+    for login, serial, token in ((admin, "S1", "t" * 20), (other, "S2", "u" * 20)):
+        await app.post(login, "/sensor", {"serialNo": serial, "type": "GPS", "credentialsId": token})
+    rows = [("S1", "a" * 20), ("S2", "b" * 20), ("S3", "u" * 20), ("S4", "c" * 20), ("S5", "c" * 20)]
+    lines = ["serialNo,credentialsId,type", *(f"{serial},{token},GPS" for serial, token in rows)]
+    answer = await sent(app, admin, "\n".join(lines).encode(), "sensors", skipBadRows="true")
 
     assert answer == report(
         rows=5,
@@ -160,21 +141,19 @@ def test_h5_names_of_sensors_taken_in_other_companies_are_told_by_row(tmp_path):
     )
 
 
-def test_sample_files_are_taken_as_body_and_as_form(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        headers = {"X-Authorization": f"Bearer {admin.token}"}
-        answers = []
-        for noun in ("vehicles", "sensors"):
-            sample = await app.call(admin, "GET", f"/{noun}/bulk/sample")
-            assert sample.headers["content-type"] == "text/csv; charset=utf-8"
-            assert sample.headers["content-disposition"] == f'attachment; filename="{noun}.csv"'
-            form = {"data": {"note": "n"}, "files": {"file": ("f.csv", sample.content, "text/csv")}}
-            checked = await app.http.post(f"/api/tre/v1/{noun}/bulk?dryRun=true", headers=headers, **form)
-            answers += [checked.json(), await sent(app, admin, sample.content, noun)]
-        return answers
+async def test_sample_files_are_taken_as_body_and_as_form(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    headers = {"X-Authorization": f"Bearer {admin.token}"}
+    answers = []
+    for noun in ("vehicles", "sensors"):
+        sample = await app.call(admin, "GET", f"/{noun}/bulk/sample")
+        assert sample.headers["content-type"] == "text/csv; charset=utf-8"
+        assert sample.headers["content-disposition"] == f'attachment; filename="{noun}.csv"'
+        form = {"data": {"note": "n"}, "files": {"file": ("f.csv", sample.content, "text/csv")}}
+        checked = await app.http.post(f"/api/tre/v1/{noun}/bulk?dryRun=true", headers=headers, **form)
+        answers += [checked.json(), await sent(app, admin, sample.content, noun)]
 
-    assert rest.run(tmp_path, scenario) == [report(rows=2, dryRun=True), report(rows=2, created=2)] * 2
+    assert answers == [report(rows=2, dryRun=True), report(rows=2, created=2)] * 2
 
 
 @pytest.mark.parametrize(
@@ -186,21 +165,19 @@ def test_sample_files_are_taken_as_body_and_as_form(tmp_path):
         (b'vehicleNo,mileage\n"A,1\n', "Row 2 is not CSV: a quote is opened and never closed."),
     ],
 )
-def test_file_that_is_no_csv_of_vehicles_is_refused(tmp_path, content, message):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        return await app.refused(admin, "POST", "/vehicles/bulk", content, skipBadRows="true"), await numbers(app)
+async def test_file_that_is_no_csv_of_vehicles_is_refused(app: rest.Rest, content, message):
+    _, admin = await app.operator("ace")
+    found = await app.refused(admin, "POST", "/vehicles/bulk", content, skipBadRows="true"), await numbers(app)
 
-    assert rest.run(tmp_path, scenario) == ((400, 31, message), [])
+    assert found == ((400, 31, message), [])
 
 
-def test_broken_row_after_good_ones_keeps_every_row_out(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        content = VEHICLES + b'"D'
-        return await app.refused(admin, "POST", "/vehicles/bulk", content, skipBadRows="true"), await numbers(app)
+async def test_broken_row_after_good_ones_keeps_every_row_out(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    content = VEHICLES + b'"D'
+    found = await app.refused(admin, "POST", "/vehicles/bulk", content, skipBadRows="true"), await numbers(app)
 
-    assert rest.run(tmp_path, scenario) == ((400, 31, "Row 5 is not CSV: a quote is opened and never closed."), [])
+    assert found == ((400, 31, "Row 5 is not CSV: a quote is opened and never closed."), [])
 
 
 @pytest.mark.parametrize(
@@ -210,27 +187,24 @@ def test_broken_row_after_good_ones_keeps_every_row_out(tmp_path):
         ([VEHICLES, VEHICLES], "The form must hold one file; this one holds 2."),
     ],
 )
-def test_form_without_exactly_one_file_is_refused(tmp_path, files, message):
+async def test_form_without_exactly_one_file_is_refused(app: rest.Rest, files, message):
     parts = [("note", (None, b"n")), *(("file", ("f.csv", content, "text/csv")) for content in files)]
 
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        headers = {"X-Authorization": f"Bearer {admin.token}"}
-        answer = await app.http.post("/api/tre/v1/vehicles/bulk", headers=headers, files=parts)
-        return answer.status_code, answer.json()["errorCode"], answer.json()["message"]
+    _, admin = await app.operator("ace")
+    headers = {"X-Authorization": f"Bearer {admin.token}"}
+    answer = await app.http.post("/api/tre/v1/vehicles/bulk", headers=headers, files=parts)
+    found = answer.status_code, answer.json()["errorCode"], answer.json()["message"]
 
-    assert rest.run(tmp_path, scenario) == (400, 31, message)
+    assert found == (400, 31, message)
 
 
 @pytest.mark.parametrize("boundary", ["", "; boundary=", "; boundary=x"])
-def test_form_that_cannot_be_read_is_refused(tmp_path, boundary):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        headers = {"X-Authorization": f"Bearer {admin.token}", "Content-Type": f"multipart/form-data{boundary}"}
-        answer = await app.http.post("/api/tre/v1/vehicles/bulk", headers=headers, content=VEHICLES)
-        return answer.status_code, answer.json()["errorCode"]
+async def test_form_that_cannot_be_read_is_refused(app: rest.Rest, boundary):
+    _, admin = await app.operator("ace")
+    headers = {"X-Authorization": f"Bearer {admin.token}", "Content-Type": f"multipart/form-data{boundary}"}
+    answer = await app.http.post("/api/tre/v1/vehicles/bulk", headers=headers, content=VEHICLES)
 
-    assert rest.run(tmp_path, scenario) == (400, 31)
+    assert (answer.status_code, answer.json()["errorCode"]) == (400, 31)
 
 
 async def with_limits(app, **limits):
@@ -241,31 +215,28 @@ async def with_limits(app, **limits):
     return shared
 
 
-def test_file_up_to_the_bound_is_taken_and_one_byte_more_is_refused(tmp_path):
+async def test_file_up_to_the_bound_is_taken_and_one_byte_more_is_refused(app: rest.Rest):
     filling = b"vehicleNo,mileage,note\nA,1,\n"
     at = filling + (b" " * 59_999 + b"\n") * 17 + b" \n" * 10_000
     at += b"\n" * (2**20 - len(at))
 
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        await with_limits(app, import_mib=1)
-        headers = {"X-Authorization": f"Bearer {admin.token}"}
+    _, admin = await app.operator("ace")
+    await with_limits(app, import_mib=1)
+    headers = {"X-Authorization": f"Bearer {admin.token}"}
 
-        async def pieces():  # without an announced length
-            for start in range(0, len(at) + 1, 65_536):
-                yield (at + b"\n")[start : start + 65_536]
+    async def pieces():  # without an announced length
+        for start in range(0, len(at) + 1, 65_536):
+            yield (at + b"\n")[start : start + 65_536]
 
-        unannounced = await app.http.post("/api/tre/v1/vehicles/bulk", headers=headers, content=pieces())
-        form = {"files": {"file": ("f.csv", at + b"\n", "text/csv")}}
-        in_form = await app.http.post("/api/tre/v1/vehicles/bulk", headers=headers, **form)
-        return (
-            [(answer.status_code, answer.json()["errorCode"]) for answer in (unannounced, in_form)],
-            await app.refused(admin, "POST", "/vehicles/bulk", at + b"\n"),
-            await sent(app, admin, at[:-1], dryRun="true"),
-            await sent(app, admin, at),
-        )
-
-    others, refused, below, taken = rest.run(tmp_path, scenario)
+    unannounced = await app.http.post("/api/tre/v1/vehicles/bulk", headers=headers, content=pieces())
+    form = {"files": {"file": ("f.csv", at + b"\n", "text/csv")}}
+    in_form = await app.http.post("/api/tre/v1/vehicles/bulk", headers=headers, **form)
+    others, refused, below, taken = (
+        [(answer.status_code, answer.json()["errorCode"]) for answer in (unannounced, in_form)],
+        await app.refused(admin, "POST", "/vehicles/bulk", at + b"\n"),
+        await sent(app, admin, at[:-1], dryRun="true"),
+        await sent(app, admin, at),
+    )
 
     assert others == [(413, 31), (413, 31)]
     assert refused == (413, 31, "The file must have at most 1 MiB.")
@@ -273,33 +244,29 @@ def test_file_up_to_the_bound_is_taken_and_one_byte_more_is_refused(tmp_path):
     assert (taken["rows"], taken["created"]) == (1, 1)
 
 
-def test_bodies_of_other_operations_keep_their_bound(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        return await app.refused(admin, "POST", "/vehicle", b" " * (2**20 + 1))
+async def test_bodies_of_other_operations_keep_their_bound(app: rest.Rest):
+    _, admin = await app.operator("ace")
 
-    assert rest.run(tmp_path, scenario) == (413, 31, "The body must have at most 1024 KiB.")
+    assert await app.refused(admin, "POST", "/vehicle", b" " * (2**20 + 1)) == (
+        413,
+        31,
+        "The body must have at most 1024 KiB.",
+    )
 
 
-def test_rows_up_to_the_bound_are_taken_and_one_more_is_refused(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        await with_limits(app, import_rows=3)
-        refused = await app.refused(admin, "POST", "/vehicles/bulk", VEHICLES + b"D,4\n", skipBadRows="true")
-        return refused, await sent(app, admin, VEHICLES)
-
-    refused, taken = rest.run(tmp_path, scenario)
+async def test_rows_up_to_the_bound_are_taken_and_one_more_is_refused(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    await with_limits(app, import_rows=3)
+    refused = await app.refused(admin, "POST", "/vehicles/bulk", VEHICLES + b"D,4\n", skipBadRows="true")
+    taken = await sent(app, admin, VEHICLES)
 
     assert refused == (413, 31, "The file has more than 3 rows; send it in parts.")
     assert taken == report(rows=3, created=3)
 
 
-def test_a_thousand_bad_rows_are_told_and_all_are_counted(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        return await sent(app, admin, b"vehicleNo,mileage\n" + b"x,0\n" * 1001)
-
-    answer = rest.run(tmp_path, scenario)
+async def test_a_thousand_bad_rows_are_told_and_all_are_counted(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    answer = await sent(app, admin, b"vehicleNo,mileage\n" + b"x,0\n" * 1001)
 
     assert (len(answer["errors"]), answer["errorCount"], answer["errors"][-1]["row"]) == (1000, 1001, 1001)
 
@@ -313,30 +280,27 @@ def test_short_import_waits_for_no_long_one(tmp_path):
     assert rest.run(tmp_path, scenario) == report(rows=3, created=3)
 
 
-def test_long_imports_of_one_operator_keep_another_waiting_for_one_of_them_at_most(tmp_path, monkeypatch):
+async def test_long_imports_of_one_operator_keep_another_waiting_for_one_of_them_at_most(app: rest.Rest, monkeypatch):
     monkeypatch.setattr(limits, "SHORT_BYTES", 10)
     order = []
 
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        _, other = await app.operator("bee")
-        shared = app.contexts.imports
+    _, admin = await app.operator("ace")
+    _, other = await app.operator("bee")
+    shared = app.contexts.imports
 
-        async def ask(login, name):
-            await sent(app, login, VEHICLES, dryRun="true")
-            order.append(name)
+    async def ask(login, name):
+        await sent(app, login, VEHICLES, dryRun="true")
+        order.append(name)
 
-        async with asyncio.TaskGroup() as tasks, shared.long.turn(str(admin.company_id)):
-            for _ in range(3):
-                tasks.create_task(ask(admin, "ace"))
-            while shared.files.taken < 3:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
-            tasks.create_task(ask(other, "bee"))
-            while shared.files.taken < 4:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
-            await asyncio.sleep(0.1)
-
-    rest.run(tmp_path, scenario)
+    async with asyncio.TaskGroup() as tasks, shared.long.turn(str(admin.company_id)):
+        for _ in range(3):
+            tasks.create_task(ask(admin, "ace"))
+        while shared.files.taken < 3:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        tasks.create_task(ask(other, "bee"))
+        while shared.files.taken < 4:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.1)
 
     assert order == ["bee", "ace", "ace", "ace"]
 
@@ -346,42 +310,39 @@ NOT_FAST_ENOUGH = uploads.Pace(idle_s=10.0, start_s=0.2, bytes_s=1_000_000)
 
 
 @pytest.mark.parametrize("pace", [SLOW, NOT_FAST_ENOUGH], ids=["no progress", "too little"])
-def test_file_that_does_not_arrive_in_time_is_refused_and_gives_its_place_up(tmp_path, monkeypatch, pace):
+async def test_file_that_does_not_arrive_in_time_is_refused_and_gives_its_place_up(app: rest.Rest, monkeypatch, pace):
     monkeypatch.setattr(uploads.receive, "__kwdefaults__", {"pace": pace})
 
-    async def scenario(app):
-        _, admin = await app.operator("ace")
+    _, admin = await app.operator("ace")
 
-        async def pieces():
-            yield VEHICLES
-            while True:
-                await asyncio.sleep(0.1)
-                yield b"\n"
+    async def pieces():
+        yield VEHICLES
+        while True:
+            await asyncio.sleep(0.1)
+            yield b"\n"
 
-        headers = {"X-Authorization": f"Bearer {admin.token}"}
-        answer = await app.http.post("/api/tre/v1/vehicles/bulk", headers=headers, content=pieces())
-        return answer.status_code, answer.json()["errorCode"], await sent(app, admin, VEHICLES)
+    headers = {"X-Authorization": f"Bearer {admin.token}"}
+    answer = await app.http.post("/api/tre/v1/vehicles/bulk", headers=headers, content=pieces())
+    found = answer.status_code, answer.json()["errorCode"], await sent(app, admin, VEHICLES)
 
-    assert rest.run(tmp_path, scenario) == (408, 2, report(rows=3, created=3))
+    assert found == (408, 2, report(rows=3, created=3))
 
 
-def test_file_that_goes_on_arriving_may_take_longer_than_the_start(tmp_path, monkeypatch):
+async def test_file_that_goes_on_arriving_may_take_longer_than_the_start(app: rest.Rest, monkeypatch):
     monkeypatch.setattr(uploads.receive, "__kwdefaults__", {"pace": uploads.Pace(idle_s=5, start_s=0.1, bytes_s=100)})
 
-    async def scenario(app):
-        _, admin = await app.operator("ace")
+    _, admin = await app.operator("ace")
 
-        async def pieces():
-            yield VEHICLES
-            for _ in range(3):
-                await asyncio.sleep(0.1)
-                yield b"\n" * 100
+    async def pieces():
+        yield VEHICLES
+        for _ in range(3):
+            await asyncio.sleep(0.1)
+            yield b"\n" * 100
 
-        headers = {"X-Authorization": f"Bearer {admin.token}"}
-        answer = await app.http.post("/api/tre/v1/vehicles/bulk", headers=headers, content=pieces())
-        return answer.status_code
+    headers = {"X-Authorization": f"Bearer {admin.token}"}
+    answer = await app.http.post("/api/tre/v1/vehicles/bulk", headers=headers, content=pieces())
 
-    assert rest.run(tmp_path, scenario) == 200
+    assert answer.status_code == 200
 
 
 async def slow_uploads(app, token, number):
@@ -407,18 +368,17 @@ async def slow_uploads(app, token, number):
 @pytest.mark.parametrize(
     ("number", "own", "other"), [(5, 200, 200), (7, 200, 200), (8, 429, 200)], ids=["five", "below", "at the bound"]
 )
-def test_slow_uploads_lock_nobody_out(tmp_path, number, own, other):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        _, others = await app.operator("bee")
-        asked, end = await slow_uploads(app, admin.token, number)
-        same = await send(app, admin, b"vehicleNo,mileage\nX,1\n")
-        else_ = await send(app, others, b"vehicleNo,mileage\nY,1\n")
-        end.set()
-        await asyncio.gather(*asked)
-        return same.status_code, else_.status_code, (await send(app, admin, b"vehicleNo,mileage\nZ,1\n")).status_code
+async def test_slow_uploads_lock_nobody_out(app: rest.Rest, number, own, other):
+    _, admin = await app.operator("ace")
+    _, others = await app.operator("bee")
+    asked, end = await slow_uploads(app, admin.token, number)
+    same = await send(app, admin, b"vehicleNo,mileage\nX,1\n")
+    else_ = await send(app, others, b"vehicleNo,mileage\nY,1\n")
+    end.set()
+    await asyncio.gather(*asked)
+    found = same.status_code, else_.status_code, (await send(app, admin, b"vehicleNo,mileage\nZ,1\n")).status_code
 
-    assert rest.run(tmp_path, scenario) == (own, other, 200)
+    assert found == (own, other, 200)
 
 
 @pytest.mark.parametrize(
@@ -448,38 +408,39 @@ def test_files_that_arrive_are_bounded_in_number(bound, names):
     assert shared.files.taken == shared.bytes.taken == 0
 
 
-def test_operator_and_its_partner_have_one_share_and_make_room_for_another_operator(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        _, partner = await app.partner(admin, "partner@x.example")
-        people = [await app.person(login, Authority.DIRECTOR, f"d{at}") for at, login in enumerate([admin, partner])]
-        _, second = await app.operator("bee")
-        _, third = await app.operator("cat")
-        asked = []
-        for login in (admin, partner, *people, second):
-            asked.append(await slow_uploads(app, login.token, ARRIVING.account))
-        held = app.contexts.imports.files.taken
-        taken = await send(app, third, b"vehicleNo,mileage\nY,1\n")
-        for _, end in asked:
-            end.set()
-        answers = [[answer.status_code for answer in await asyncio.gather(*some)] for some, _ in asked]
-        refused = sum(each.count(429) for each in answers)
-        return held, taken.status_code, refused, answers[-1]
+async def test_operator_and_its_partner_have_one_share_and_make_room_for_another_operator(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    _, partner = await app.partner(admin, "partner@x.example")
+    people = [await app.person(login, Authority.DIRECTOR, f"d{at}") for at, login in enumerate([admin, partner])]
+    _, second = await app.operator("bee")
+    _, third = await app.operator("cat")
+    asked = []
+    for login in (admin, partner, *people, second):
+        asked.append(await slow_uploads(app, login.token, ARRIVING.account))
+    held = app.contexts.imports.files.taken
+    taken = await send(app, third, b"vehicleNo,mileage\nY,1\n")
+    for _, end in asked:
+        end.set()
+    answers = [[answer.status_code for answer in await asyncio.gather(*some)] for some, _ in asked]
+    refused = sum(each.count(429) for each in answers)
 
-    assert rest.run(tmp_path, scenario) == (ARRIVING.total, 200, ARRIVING.total - ARRIVING.operator + 1, [200] * 8)
+    assert (held, taken.status_code, refused, answers[-1]) == (
+        ARRIVING.total,
+        200,
+        ARRIVING.total - ARRIVING.operator + 1,
+        [200] * 8,
+    )
 
 
 @pytest.mark.parametrize(("size", "status"), [(2_999, 200), (3_000, 200), (3_001, 429)])
-def test_files_that_arrive_are_bounded_together_on_disk(tmp_path, size, status):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        shared = await with_limits(app)
-        shared.bytes.shares = Shares.of(12_000)
-        content = b"vehicleNo,mileage\nX,1\n"
-        answer = await send(app, admin, content + b"\n" * (size - len(content)))
-        return answer.status_code, shared.bytes.taken
+async def test_files_that_arrive_are_bounded_together_on_disk(app: rest.Rest, size, status):
+    _, admin = await app.operator("ace")
+    shared = await with_limits(app)
+    shared.bytes.shares = Shares.of(12_000)
+    content = b"vehicleNo,mileage\nX,1\n"
+    answer = await send(app, admin, content + b"\n" * (size - len(content)))
 
-    assert rest.run(tmp_path, scenario) == (status, 0)
+    assert (answer.status_code, shared.bytes.taken) == (status, 0)
 
 
 @pytest.mark.parametrize("query", [{"dryRun": "x"}, {"skipBadRows": "1"}])
@@ -492,36 +453,31 @@ def test_flags_that_are_neither_true_nor_false_are_refused_before_the_file(tmp_p
     assert rest.run(tmp_path, scenario) == (400, 31, f"Parameter '{name}' must be true or false.")
 
 
-def test_drivers_and_directors_may_not_import_what_they_may_not_register(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        driver = await app.person(admin, Authority.DRIVER, "driver")
-        director = await app.person(admin, Authority.DIRECTOR, "director")
-        granted = await app.account("granted@x.example", Authority.COMPANY_ADMIN)
-        calls = [
-            (login, method, f"/{noun}/bulk{path}")
-            for noun, login in (("vehicles", driver), ("sensors", driver), ("sensors", director))
-            for method, path in (("POST", ""), ("GET", "/sample"))
-        ]
-        calls.append((granted, "POST", "/vehicles/bulk"))
-        return [(await app.refused(*call))[:2] for call in calls]
+async def test_drivers_and_directors_may_not_import_what_they_may_not_register(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    driver = await app.person(admin, Authority.DRIVER, "driver")
+    director = await app.person(admin, Authority.DIRECTOR, "director")
+    granted = await app.account("granted@x.example", Authority.COMPANY_ADMIN)
+    calls = [
+        (login, method, f"/{noun}/bulk{path}")
+        for noun, login in (("vehicles", driver), ("sensors", driver), ("sensors", director))
+        for method, path in (("POST", ""), ("GET", "/sample"))
+    ]
+    calls.append((granted, "POST", "/vehicles/bulk"))
 
-    assert rest.run(tmp_path, scenario) == [(403, 20)] * 7
+    assert [(await app.refused(*call))[:2] for call in calls] == [(403, 20)] * 7
 
 
 @pytest.mark.parametrize("skip", ["true", "false"])
-def test_single_registrations_racing_with_a_file_leave_one_of_each_number(tmp_path, skip):
+async def test_single_registrations_racing_with_a_file_leave_one_of_each_number(app: rest.Rest, skip):
     wanted = [f"N{number:03d}" for number in range(300)]
     content = "\n".join(["vehicleNo,mileage", *(f"{number},1" for number in wanted)]).encode()
 
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        body = [{"vehicleNo": number, "mileage": 1} for number in wanted[::30]]
-        single = [app.call(admin, "POST", "/vehicle", each) for each in body]
-        imported, *singles = await asyncio.gather(sent(app, admin, content, skipBadRows=skip), *single)
-        return imported, [answer.status_code for answer in singles], await numbers(app), await count(app, vehicle)
-
-    imported, statuses, kept, rows = rest.run(tmp_path, scenario)
+    _, admin = await app.operator("ace")
+    body = [{"vehicleNo": number, "mileage": 1} for number in wanted[::30]]
+    single = [app.call(admin, "POST", "/vehicle", each) for each in body]
+    imported, *singles = await asyncio.gather(sent(app, admin, content, skipBadRows=skip), *single)
+    statuses, kept, rows = [answer.status_code for answer in singles], await numbers(app), await count(app, vehicle)
 
     won = statuses.count(200)
     assert statuses.count(400) == len(statuses) - won
@@ -534,22 +490,19 @@ def test_single_registrations_racing_with_a_file_leave_one_of_each_number(tmp_pa
         assert rows == (won or 300)
 
 
-def test_number_registered_between_check_and_insert_is_told_like_any_other(tmp_path, monkeypatch):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        waiting = [{"vehicleNo": "B", "mileage": 1}]
-        write = app.contexts.context.store.write
+async def test_number_registered_between_check_and_insert_is_told_like_any_other(app: rest.Rest, monkeypatch):
+    _, admin = await app.operator("ace")
+    waiting = [{"vehicleNo": "B", "mileage": 1}]
+    write = app.contexts.context.store.write
 
-        async def late(work):
-            if waiting:
-                body = waiting.pop()
-                assert (await app.call(admin, "POST", "/vehicle", body)).status_code == 200
-            return await write(work)
+    async def late(work):
+        if waiting:
+            body = waiting.pop()
+            assert (await app.call(admin, "POST", "/vehicle", body)).status_code == 200
+        return await write(work)
 
-        monkeypatch.setattr(app.contexts.context.store, "write", late)
-        return await sent(app, admin, VEHICLES), await numbers(app)
-
-    answer, kept = rest.run(tmp_path, scenario)
+    monkeypatch.setattr(app.contexts.context.store, "write", late)
+    answer, kept = await sent(app, admin, VEHICLES), await numbers(app)
 
     taken = bad(3, "vehicleNo", "Parameter 'vehicleNo': a vehicle with the number B is already registered.")
     assert answer == report(rows=3, errors=[taken], errorCount=1)
@@ -580,44 +533,37 @@ def test_numbers_registered_one_by_one_before_each_write_of_an_import_are_bad_ro
     assert answer["errorCount"] >= registration.ATTEMPTS
 
 
-def test_formula_cells_are_kept_as_text_and_told_harmlessly(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        content = b"vehicleNo,mileage,=cmd|' /C calc'!A0\n=cmd|' /C calc'!A0,1\n"
-        answer = await sent(app, admin, content)
-        return answer, await numbers(app)
-
-    answer, kept = rest.run(tmp_path, scenario)
+async def test_formula_cells_are_kept_as_text_and_told_harmlessly(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    content = b"vehicleNo,mileage,=cmd|' /C calc'!A0\n=cmd|' /C calc'!A0,1\n"
+    answer = await sent(app, admin, content)
+    kept = await numbers(app)
 
     assert answer == report(rows=1, created=1, unknownColumns=["'=cmd|' /C calc'!A0"])
     assert kept == ["=cmd|' /C calc'!A0"]
 
 
-def test_sensors_of_a_file_are_on_no_vehicle(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        await sent(app, admin, csv_registrations.SENSORS.sample_file(), "sensors")
-        columns = (sensor.c.vehicle_id, sensor.c.status, sensor.c.activation_required)
-        return [tuple(row) for row in await app.store.read(lambda tx: tx.all(select(*columns)))]
+async def test_sensors_of_a_file_are_on_no_vehicle(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    await sent(app, admin, csv_registrations.SENSORS.sample_file(), "sensors")
+    columns = (sensor.c.vehicle_id, sensor.c.status, sensor.c.activation_required)
+    found = [tuple(row) for row in await app.store.read(lambda tx: tx.all(select(*columns)))]
 
-    assert rest.run(tmp_path, scenario) == [(None, "DEACTIVATED", False)] * 2
+    assert found == [(None, "DEACTIVATED", False)] * 2
 
 
 ENCODINGS = "utf-8, cp949, windows-1250, windows-1252"
 WESTERN = "vehicleNo,vendor,usage,mileage\r\nK1,Škoda,depot’s,120\r\n".encode("windows-1252")
 
 
-def test_western_text_that_is_cp949_by_chance_asks_for_its_encoding(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        refused = await send(app, admin, WESTERN)
-        unknown = await send(app, admin, WESTERN, encoding="latin-1")
-        wrong = await send(app, admin, WESTERN, encoding="utf-8")
-        named = await sent(app, admin, WESTERN, encoding="windows-1252")
-        listed = (await app.get(admin, f"/company/{admin.company_id}/vehicles", limit=10))["data"]
-        return (refused, unknown, wrong), named, [(each["vendor"], each["usage"]) for each in listed]
-
-    refused, named, kept = rest.run(tmp_path, scenario)
+async def test_western_text_that_is_cp949_by_chance_asks_for_its_encoding(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    refused = await send(app, admin, WESTERN)
+    unknown = await send(app, admin, WESTERN, encoding="latin-1")
+    wrong = await send(app, admin, WESTERN, encoding="utf-8")
+    named = await sent(app, admin, WESTERN, encoding="windows-1252")
+    listed = (await app.get(admin, f"/company/{admin.company_id}/vehicles", limit=10))["data"]
+    refused, kept = (refused, unknown, wrong), [(each["vendor"], each["usage"]) for each in listed]
 
     assert [(each.status_code, each.json()["errorCode"]) for each in refused] == [(400, 31)] * 3
     assert [each.json()["message"] for each in refused] == [
@@ -631,9 +577,8 @@ def test_western_text_that_is_cp949_by_chance_asks_for_its_encoding(tmp_path):
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "cp949"])
-def test_answer_names_the_encoding_in_which_a_file_was_read(tmp_path, encoding):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        return await sent(app, admin, "vehicleNo,mileage\n12가3456,1\n".encode(encoding))
+async def test_answer_names_the_encoding_in_which_a_file_was_read(app: rest.Rest, encoding):
+    _, admin = await app.operator("ace")
+    found = await sent(app, admin, "vehicleNo,mileage\n12가3456,1\n".encode(encoding))
 
-    assert rest.run(tmp_path, scenario) == report(rows=1, created=1, encoding=encoding)
+    assert found == report(rows=1, created=1, encoding=encoding)

@@ -233,17 +233,14 @@ CARRIERS = ("subscription", "imsi", "iccid")
 
 
 @pytest.mark.parametrize("field", ["mdn", "nwStatus", *CARRIERS])
-def test_registration_of_a_sensor_refuses_what_the_carrier_writes(tmp_path: Any, field: str) -> None:
-    async def scenario(app: Rest) -> tuple[Any, Any, dict[str, Any]]:
-        _, admin = await app.operator("ace")
-        info = {"extra": "cold store van", **({field: "1"} if field in CARRIERS else {})}
-        body = {**SENSOR, "additionalInfo": info, **({} if field in CARRIERS else {field: "1"})}
-        refusal = await app.refused(admin, "POST", "/sensor", body)
-        unset = {**SENSOR, "mdn": None, "nwStatus": "", "additionalInfo": {"extra": "van", **dict.fromkeys(CARRIERS)}}
-        made = await app.post(admin, "/sensor", unset)
-        return refusal, made["additionalInfo"], await app.get(admin, "/sensors", limit=9)
-
-    (status, code, message), extra, page = rest.run(tmp_path, scenario)
+async def test_registration_of_a_sensor_refuses_what_the_carrier_writes(app: Rest, field: str) -> None:
+    _, admin = await app.operator("ace")
+    info = {"extra": "cold store van", **({field: "1"} if field in CARRIERS else {})}
+    body = {**SENSOR, "additionalInfo": info, **({} if field in CARRIERS else {field: "1"})}
+    refusal = await app.refused(admin, "POST", "/sensor", body)
+    unset = {**SENSOR, "mdn": None, "nwStatus": "", "additionalInfo": {"extra": "van", **dict.fromkeys(CARRIERS)}}
+    made = await app.post(admin, "/sensor", unset)
+    (status, code, message), extra, page = refusal, made["additionalInfo"], await app.get(admin, "/sensors", limit=9)
 
     assert (status, code) == (400, 31)
     assert message == f"Parameter '{field}' cannot be set here: the carrier writes it."
@@ -251,22 +248,19 @@ def test_registration_of_a_sensor_refuses_what_the_carrier_writes(tmp_path: Any,
     assert len(page["data"]) == 1
 
 
-def test_change_of_a_carrier_linked_sensor_takes_its_own_values_and_refuses_others(tmp_path: Any) -> None:
-    async def scenario(app: Rest) -> tuple[Any, ...]:
-        scene = await lines.scene(app)
-        sensor_id = await scene.opened()
-        path, before = f"/sensor/{sensor_id}", await scene.sensor(sensor_id)
-        info = {**before["additionalInfo"], "extra": "van"}
-        changed = (await app.call(scene.admin, "PUT", path, {**before, "additionalInfo": info})).json()
-        refused = [
-            await app.refused(scene.admin, "PUT", path, {"additionalInfo": {"extra": "x", field: value}})
-            for field in CARRIERS
-            for value in ("1", None)
-        ]
-        refused += [await app.refused(scene.admin, "PUT", path, {"mdn": value}) for value in ("010", None)]
-        return before, changed, refused, await scene.sensor(sensor_id)
-
-    before, changed, refused, after = rest.run(tmp_path, scenario)
+async def test_change_of_a_carrier_linked_sensor_takes_its_own_values_and_refuses_others(app: Rest) -> None:
+    scene = await lines.scene(app)
+    sensor_id = await scene.opened()
+    path, before = f"/sensor/{sensor_id}", await scene.sensor(sensor_id)
+    info = {**before["additionalInfo"], "extra": "van"}
+    changed = (await app.call(scene.admin, "PUT", path, {**before, "additionalInfo": info})).json()
+    refused = [
+        await app.refused(scene.admin, "PUT", path, {"additionalInfo": {"extra": "x", field: value}})
+        for field in CARRIERS
+        for value in ("1", None)
+    ]
+    refused += [await app.refused(scene.admin, "PUT", path, {"mdn": value}) for value in ("010", None)]
+    after = await scene.sensor(sensor_id)
 
     assert changed == after == {**before, "additionalInfo": {**before["additionalInfo"], "extra": "van"}}
     assert [message.split("'")[1] for _, _, message in refused] == [
@@ -275,12 +269,10 @@ def test_change_of_a_carrier_linked_sensor_takes_its_own_values_and_refuses_othe
     ]
 
 
-def test_change_of_a_sensor_whose_line_is_not_open_yet_takes_its_own_record(tmp_path: Any) -> None:
-    async def scenario(app: Rest) -> tuple[Any, Any]:
-        _, admin = await app.operator("ace")
-        made = await app.post(admin, "/sensor", {"serialNo": "1", "type": "OBD", "additionalInfo": {"extra": "van"}})
-        changed = await app.call(admin, "PUT", f"/sensor/{made['id']['id']}", {**made, "vendor": "Ace"})
-        return made, changed.json()
+async def test_change_of_a_sensor_whose_line_is_not_open_yet_takes_its_own_record(app: Rest) -> None:
+    _, admin = await app.operator("ace")
+    made = await app.post(admin, "/sensor", {"serialNo": "1", "type": "OBD", "additionalInfo": {"extra": "van"}})
+    changed = await app.call(admin, "PUT", f"/sensor/{made['id']['id']}", {**made, "vendor": "Ace"})
+    changed = changed.json()
 
-    made, changed = rest.run(tmp_path, scenario)
     assert changed == {**made, "vendor": "Ace"}

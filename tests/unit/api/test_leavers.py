@@ -22,27 +22,25 @@ CASES = (
 
 
 @pytest.mark.parametrize(("method", "path", "body"), CASES, ids=[case[1] for case in CASES])
-def test_request_of_an_account_disabled_amid_the_body_is_refused(tmp_path, method, path, body):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        partner, _ = await app.partner(admin, "p@p.example")
-        driver = await app.person(admin, Authority.DRIVER, "driver")
-        vehicle = await app.post(admin, "/vehicle", {"vehicleNo": "1", "mileage": 1})
-        ids = {"company": admin.company_id, "partner": partner["id"]["id"], "vehicle": vehicle["id"]["id"]}
-        ids["driver"] = driver.user_id
-        sent = body
-        for name, each in ids.items():
-            sent = sent.replace(b"{%s}" % name.encode(), each.encode())
+async def test_request_of_an_account_disabled_amid_the_body_is_refused(app: rest.Rest, method, path, body):
+    _, admin = await app.operator("ace")
+    partner, _ = await app.partner(admin, "p@p.example")
+    driver = await app.person(admin, Authority.DRIVER, "driver")
+    vehicle = await app.post(admin, "/vehicle", {"vehicleNo": "1", "mileage": 1})
+    ids = {"company": admin.company_id, "partner": partner["id"]["id"], "vehicle": vehicle["id"]["id"]}
+    ids["driver"] = driver.user_id
+    sent = body
+    for name, each in ids.items():
+        sent = sent.replace(b"{%s}" % name.encode(), each.encode())
 
-        async def slowly():
-            yield sent[:1]
-            gone = update(account).where(account.c.id == admin.user_id).values(enabled=False)
-            await app.store.write(lambda tx: tx.run(gone))
-            yield sent[1:]
+    async def slowly():
+        yield sent[:1]
+        gone = update(account).where(account.c.id == admin.user_id).values(enabled=False)
+        await app.store.write(lambda tx: tx.run(gone))
+        yield sent[1:]
 
-        address = path if path.startswith("/api") else f"/api/tre/v1{path.format_map(ids)}"
-        headers = {"X-Authorization": f"Bearer {admin.token}"}
-        answer = await app.http.request(method, address, headers=headers, content=slowly())
-        return answer.status_code, answer.json()["errorCode"]
+    address = path if path.startswith("/api") else f"/api/tre/v1{path.format_map(ids)}"
+    headers = {"X-Authorization": f"Bearer {admin.token}"}
+    answer = await app.http.request(method, address, headers=headers, content=slowly())
 
-    assert rest.run(tmp_path, scenario) == (401, 10)
+    assert (answer.status_code, answer.json()["errorCode"]) == (401, 10)

@@ -113,24 +113,22 @@ def test_query_of_a_foreign_list_is_not_looked_at(tmp_path: Any) -> None:
         ("", 5),
     ],
 )
-def test_text_search_finds_beginnings_in_any_letter_case_of_any_script(tmp_path: Any, search: str, found: Any) -> None:
-    async def scenario(app: Rest) -> list[str]:
-        _, owner = await app.operator("taxi")
-        for number in ("ÉCOLE 1", "école 2", "Я 3", "가 4", "x%"):
-            await app.post(owner, "/vehicle", {"vehicleNo": number, "mileage": 1})
-        page = await app.get(owner, f"/company/{owner.company_id}/vehicles", limit=9, textSearch=search)
-        return [row["vehicleNo"] for row in page["data"]]
+async def test_text_search_finds_beginnings_in_any_letter_case_of_any_script(
+    app: Rest, search: str, found: Any
+) -> None:
+    _, owner = await app.operator("taxi")
+    for number in ("ÉCOLE 1", "école 2", "Я 3", "가 4", "x%"):
+        await app.post(owner, "/vehicle", {"vehicleNo": number, "mileage": 1})
+    page = await app.get(owner, f"/company/{owner.company_id}/vehicles", limit=9, textSearch=search)
+    seen = [row["vehicleNo"] for row in page["data"]]
 
-    seen = rest.run(tmp_path, scenario)
     assert (seen if isinstance(found, list) else len(seen)) == found
 
 
 @pytest.mark.parametrize("limit", [99, 100, 1000])
-def test_page_is_the_same_on_the_loop_and_on_a_reader_thread(tmp_path: Any, limit: int) -> None:
-    async def scenario(app: Rest) -> list[list[str]]:
-        owner, lists = await _fleet(app, "taxi")
-        pages = [await app.get(owner, _asking(path, f"limit={limit}")) for path, _ in lists.values()]
-        return [[row["id"]["id"] for row in page["data"]] for page in pages] + [items for _, items in lists.values()]
+async def test_page_is_the_same_on_the_loop_and_on_a_reader_thread(app: Rest, limit: int) -> None:
+    owner, lists = await _fleet(app, "taxi")
+    pages = [await app.get(owner, _asking(path, f"limit={limit}")) for path, _ in lists.values()]
+    seen = [[row["id"]["id"] for row in page["data"]] for page in pages] + [items for _, items in lists.values()]
 
-    seen = rest.run(tmp_path, scenario)
     assert seen[:6] == seen[6:]

@@ -23,17 +23,14 @@ async def bulk(app, login, rows, noun="vehicles"):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_h5_number_in_another_form_is_taken_and_found_and_the_text_is_echoed_as_sent(tmp_path, form):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        _, other = await app.operator("bee")
-        made = await app.post(admin, "/vehicle", {"vehicleNo": form, "mileage": 1})
-        taken = await app.refused(admin, "POST", "/vehicle", {"vehicleNo": PLATE, "mileage": 1})
-        elsewhere = await app.post(other, "/vehicle", {"vehicleNo": PLATE, "mileage": 1})
-        found = [await app.get(admin, "/vehicle", vehicleNo=each) for each in (PLATE, form)]
-        return made, taken, elsewhere["vehicleNo"], found
-
-    made, taken, elsewhere, found = rest.run(tmp_path, scenario)
+async def test_h5_number_in_another_form_is_taken_and_found_and_the_text_is_echoed_as_sent(app: rest.Rest, form):
+    _, admin = await app.operator("ace")
+    _, other = await app.operator("bee")
+    made = await app.post(admin, "/vehicle", {"vehicleNo": form, "mileage": 1})
+    taken = await app.refused(admin, "POST", "/vehicle", {"vehicleNo": PLATE, "mileage": 1})
+    elsewhere = await app.post(other, "/vehicle", {"vehicleNo": PLATE, "mileage": 1})
+    found = [await app.get(admin, "/vehicle", vehicleNo=each) for each in (PLATE, form)]
+    elsewhere = elsewhere["vehicleNo"]
 
     assert made["vehicleNo"] == form
     assert taken[:2] == (400, 31)
@@ -43,14 +40,11 @@ def test_h5_number_in_another_form_is_taken_and_found_and_the_text_is_echoed_as_
 
 
 @pytest.mark.parametrize("form", SERIALS)
-def test_h5_serial_number_in_another_form_is_taken_and_found(tmp_path, form):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        made = await app.post(admin, "/sensor", device(form, "a"))
-        taken = await app.refused(admin, "POST", "/sensor", device(SERIAL, "b"))
-        return made, taken, await app.get(admin, "/sensor", serialNo=SERIAL)
-
-    made, taken, found = rest.run(tmp_path, scenario)
+async def test_h5_serial_number_in_another_form_is_taken_and_found(app: rest.Rest, form):
+    _, admin = await app.operator("ace")
+    made = await app.post(admin, "/sensor", device(form, "a"))
+    taken = await app.refused(admin, "POST", "/sensor", device(SERIAL, "b"))
+    found = await app.get(admin, "/sensor", serialNo=SERIAL)
 
     assert made["serialNo"] == form
     assert taken[:2] == (400, 31)
@@ -58,80 +52,64 @@ def test_h5_serial_number_in_another_form_is_taken_and_found(tmp_path, form):
     assert found["id"] == made["id"]
 
 
-def test_access_tokens_that_differ_in_case_are_two(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        await app.post(admin, "/sensor", device("1", "a"))
-        await app.post(admin, "/sensor", device("2", "A"))
-        rows = [f"3,GPS,{'b' * 20}", f"4,GPS,{'B' * 20}", f"5,GPS,{'a' * 20}"]
-        return await bulk(app, admin, rows, "sensors")
-
-    answer = rest.run(tmp_path, scenario)
+async def test_access_tokens_that_differ_in_case_are_two(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    await app.post(admin, "/sensor", device("1", "a"))
+    await app.post(admin, "/sensor", device("2", "A"))
+    rows = [f"3,GPS,{'b' * 20}", f"4,GPS,{'B' * 20}", f"5,GPS,{'a' * 20}"]
+    answer = await bulk(app, admin, rows, "sensors")
 
     assert (answer["created"], [each["row"] for each in answer["errors"]]) == (2, [4])
 
 
-def test_import_finds_numbers_in_other_forms_in_the_file_and_in_the_store(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        await app.post(admin, "/vehicle", {"vehicleNo": PLATE, "mileage": 1})
-        vehicles = await bulk(app, admin, [f"{FORMS[0]},5", "K2,5", "K2\u200b,5", " k2,5", "K3,5"])
-        again = await bulk(app, admin, ["k 3,5", "K4,5"])
-        boxes = [f"{each},GPS,{letter * 20}" for each, letter in zip(SERIALS, "abcd", strict=True)]
-        sensors = await bulk(app, admin, boxes, "sensors")
-        return vehicles, again, sensors
-
-    vehicles, again, sensors = rest.run(tmp_path, scenario)
+async def test_import_finds_numbers_in_other_forms_in_the_file_and_in_the_store(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    await app.post(admin, "/vehicle", {"vehicleNo": PLATE, "mileage": 1})
+    vehicles = await bulk(app, admin, [f"{FORMS[0]},5", "K2,5", "K2\u200b,5", " k2,5", "K3,5"])
+    again = await bulk(app, admin, ["k 3,5", "K4,5"])
+    boxes = [f"{each},GPS,{letter * 20}" for each, letter in zip(SERIALS, "abcd", strict=True)]
+    sensors = await bulk(app, admin, boxes, "sensors")
 
     assert (vehicles["created"], [each["row"] for each in vehicles["errors"]]) == (2, [2, 4, 5])
     assert (again["created"], [each["row"] for each in again["errors"]]) == (1, [2])
     assert (sensors["created"], [each["row"] for each in sensors["errors"]]) == (1, [3, 4, 5])
 
 
-def test_number_changes_its_form_and_not_to_that_of_another_vehicle(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        made = await app.post(admin, "/vehicle", {"vehicleNo": PLATE, "mileage": 1})
-        await app.post(admin, "/vehicle", {"vehicleNo": "K2", "mileage": 1})
-        at = f"/vehicle/{made['id']['id']}"
-        changed = (await app.call(admin, "PUT", at, {"vehicleNo": FORMS[1]})).json()
-        taken = await app.refused(admin, "PUT", at, {"vehicleNo": "k2\u200b"})
-        await app.call(admin, "PUT", at, {"vehicleNo": "K9"})
-        free = await app.post(admin, "/vehicle", {"vehicleNo": FORMS[0], "mileage": 1})
-        return changed, taken, free
-
-    changed, taken, free = rest.run(tmp_path, scenario)
+async def test_number_changes_its_form_and_not_to_that_of_another_vehicle(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    made = await app.post(admin, "/vehicle", {"vehicleNo": PLATE, "mileage": 1})
+    await app.post(admin, "/vehicle", {"vehicleNo": "K2", "mileage": 1})
+    at = f"/vehicle/{made['id']['id']}"
+    changed = (await app.call(admin, "PUT", at, {"vehicleNo": FORMS[1]})).json()
+    taken = await app.refused(admin, "PUT", at, {"vehicleNo": "k2\u200b"})
+    await app.call(admin, "PUT", at, {"vehicleNo": "K9"})
+    free = await app.post(admin, "/vehicle", {"vehicleNo": FORMS[0], "mileage": 1})
 
     assert (changed["vehicleNo"], taken[:2], free["vehicleNo"]) == (FORMS[1], (400, 31), FORMS[0])
 
 
-def test_serial_number_changes_its_form_and_not_to_that_of_another_sensor(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        made = await app.post(admin, "/sensor", device(SERIAL, "a"))
-        await app.post(admin, "/sensor", device("S2", "b"))
-        at = f"/sensor/{made['id']['id']}"
-        changed = (await app.call(admin, "PUT", at, {"serialNo": SERIALS[1]})).json()
-        taken = await app.refused(admin, "PUT", at, {"serialNo": "s2\u200b"})
-        await app.call(admin, "PUT", at, {"serialNo": "S9"})
-        free = await app.post(admin, "/sensor", device(SERIALS[0], "c"))
-        return changed, taken, free
-
-    changed, taken, free = rest.run(tmp_path, scenario)
+async def test_serial_number_changes_its_form_and_not_to_that_of_another_sensor(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    made = await app.post(admin, "/sensor", device(SERIAL, "a"))
+    await app.post(admin, "/sensor", device("S2", "b"))
+    at = f"/sensor/{made['id']['id']}"
+    changed = (await app.call(admin, "PUT", at, {"serialNo": SERIALS[1]})).json()
+    taken = await app.refused(admin, "PUT", at, {"serialNo": "s2\u200b"})
+    await app.call(admin, "PUT", at, {"serialNo": "S9"})
+    free = await app.post(admin, "/sensor", device(SERIALS[0], "c"))
 
     assert (changed["serialNo"], taken[:2], free["serialNo"]) == (SERIALS[1], (400, 31), SERIALS[0])
 
 
 @pytest.mark.parametrize("number", ["\u200b", "\u3164\u00a0", "\u2060"])
-def test_number_that_nobody_sees_is_missing(tmp_path, number):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        return [
-            await app.refused(admin, "POST", "/vehicle", {"vehicleNo": number, "mileage": 1}),
-            await app.refused(admin, "POST", "/sensor", device(number, "a")),
-        ]
+async def test_number_that_nobody_sees_is_missing(app: rest.Rest, number):
+    _, admin = await app.operator("ace")
+    found = [
+        await app.refused(admin, "POST", "/vehicle", {"vehicleNo": number, "mileage": 1}),
+        await app.refused(admin, "POST", "/sensor", device(number, "a")),
+    ]
 
-    assert rest.run(tmp_path, scenario) == [
+    assert found == [
         (400, 31, "Parameter 'vehicleNo' can't be empty!"),
         (400, 31, "Parameter 'serialNo' can't be empty!"),
     ]

@@ -97,18 +97,14 @@ def caller(name: str) -> str:
 
 
 @pytest.mark.once("refused before a store is asked")
-def test_request_without_a_required_field_is_refused_by_its_name(tmp_path):
-    async def scenario(app):
-        logins, ids, known = await scene(app)
-        answered = {}
-        for name, (method, path, names) in required().items():
-            body = sent(names, known)
-            for left_out in names:
-                fields = {each: value for each, value in body.items() if each != left_out}
-                answered[name, left_out] = await app.refused(logins[caller(name)], method, path.format_map(ids), fields)
-        return answered
-
-    answered = rest.run(tmp_path, scenario)
+async def test_request_without_a_required_field_is_refused_by_its_name(app: rest.Rest):
+    logins, ids, known = await scene(app)
+    answered = {}
+    for name, (method, path, names) in required().items():
+        body = sent(names, known)
+        for left_out in names:
+            fields = {each: value for each, value in body.items() if each != left_out}
+            answered[name, left_out] = await app.refused(logins[caller(name)], method, path.format_map(ids), fields)
 
     told = {each: (status, code, f"'{each[1]}'" in text) for each, (status, code, text) in answered.items()}
     assert len(told) > 40
@@ -116,17 +112,14 @@ def test_request_without_a_required_field_is_refused_by_its_name(tmp_path):
 
 
 @pytest.mark.parametrize("name", [name for name in required() if name not in ELSEWHERE])
-def test_request_with_the_required_fields_alone_is_done(tmp_path, name):
+async def test_request_with_the_required_fields_alone_is_done(app: rest.Rest, name):
     method, path, names = required()[name]
 
-    async def scenario(app):
-        logins, ids, known = await app.staged(scene)
-        if name == "delegations.delegate":
-            candidate = {"toCompanyId": known["toCompanyId"]}
-            await app.post(logins["admin"], f"/company/{ids['companyId']}/relation/company", candidate)
-        return await app.call(logins[caller(name)], method, path.format_map(ids), sent(names, known))
-
-    answer = rest.run(tmp_path, scenario)
+    logins, ids, known = await app.staged(scene)
+    if name == "delegations.delegate":
+        candidate = {"toCompanyId": known["toCompanyId"]}
+        await app.post(logins["admin"], f"/company/{ids['companyId']}/relation/company", candidate)
+    answer = await app.call(logins[caller(name)], method, path.format_map(ids), sent(names, known))
 
     assert answer.status_code == 200, answer.text
 

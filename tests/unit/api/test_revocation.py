@@ -157,58 +157,45 @@ def test_driver_whose_right_is_taken_back_keeps_what_that_driver_drove(tmp_path)
     assert after == {**before, "driver of owner": {*OWN_TRIP, *OF_ITS_DRIVER}}
 
 
-def test_company_keeps_the_pages_of_its_own_drivers_when_the_vehicle_is_taken_back(tmp_path):
-    async def scenario(app):
-        story = await _told(app)
-        story.drove = story.people["driver of borrower"]
-        await app.store.write(lambda tx: delegating.now_drove(tx, story.trip, story.drove))
-        await delegating.take_back(app, story.of.owner, story.of.borrower, story.v)
-        return await story.open_to("borrower"), await story.open_to("driver of borrower")
-
-    admin, driver = rest.run(tmp_path, scenario)
+async def test_company_keeps_the_pages_of_its_own_drivers_when_the_vehicle_is_taken_back(app: rest.Rest):
+    story = await _told(app)
+    story.drove = story.people["driver of borrower"]
+    await app.store.write(lambda tx: delegating.now_drove(tx, story.trip, story.drove))
+    await delegating.take_back(app, story.of.owner, story.of.borrower, story.v)
+    admin, driver = await story.open_to("borrower"), await story.open_to("driver of borrower")
 
     assert admin == set(OF_ITS_DRIVER)
     assert driver == {*OWN_TRIP, *OF_ITS_DRIVER}
 
 
 @pytest.mark.parametrize(("name", "opened"), [("borrower", 403), ("driver of borrower", 200), ("owner", 200)])
-def test_trip_of_a_vehicle_taken_back_opens_by_its_id_to_its_driver_and_not_to_the_drivers_company(
-    tmp_path, name, opened
+async def test_trip_of_a_vehicle_taken_back_opens_by_its_id_to_its_driver_and_not_to_the_drivers_company(
+    app: rest.Rest, name, opened
 ):
-    async def scenario(app):
-        story = await _told(app)
-        driver = story.people["driver of borrower"]
-        await app.store.write(lambda tx: delegating.now_drove(tx, story.trip, driver))
-        await delegating.take_back(app, story.of.owner, story.of.borrower, story.v)
-        page = await app.call(story.logins[name], "GET", f"/driver/{driver.user_id}/trips?limit=9")
-        listed = [trip["id"]["id"] for trip in page.json()["data"]] if page.status_code == 200 else page.status_code
-        trip = await app.call(story.logins[name], "GET", f"/trip/{story.trip}")
-        return listed, trip.status_code, [story.trip]
-
-    listed, status, trips = rest.run(tmp_path, scenario)
+    story = await _told(app)
+    driver = story.people["driver of borrower"]
+    await app.store.write(lambda tx: delegating.now_drove(tx, story.trip, driver))
+    await delegating.take_back(app, story.of.owner, story.of.borrower, story.v)
+    page = await app.call(story.logins[name], "GET", f"/driver/{driver.user_id}/trips?limit=9")
+    listed = [trip["id"]["id"] for trip in page.json()["data"]] if page.status_code == 200 else page.status_code
+    trip = await app.call(story.logins[name], "GET", f"/trip/{story.trip}")
+    status, trips = trip.status_code, [story.trip]
 
     assert (listed, status) == (403 if name == "owner" else trips, opened)
 
 
-def test_vehicle_taken_back_has_no_driver_of_that_company_and_no_right_of_its_people(tmp_path):
-    async def scenario(app):
-        story = await _told(app)
-        await app.store.write(delegating.drives_now(story.v, story.people["driver of borrower"]))
-        before = await app.get(story.of.owner, f"/vehicle/{story.v}")
-        await delegating.take_back(app, story.of.owner, story.of.borrower, story.v)
-        after = await app.get(story.of.owner, f"/vehicle/{story.v}")
-        lists = [
-            (
-                await app.get(
-                    story.of.operator, f"{delegating.rights(person, drive=name.startswith('driver'))}s", limit=9
-                )
-            )
-            for name, person in story.people.items()
-        ]
-        driver = story.people["driver of borrower"].user_id
-        return before, after, [len(page["data"]) for page in lists], driver
-
-    before, after, held, driver = rest.run(tmp_path, scenario)
+async def test_vehicle_taken_back_has_no_driver_of_that_company_and_no_right_of_its_people(app: rest.Rest):
+    story = await _told(app)
+    await app.store.write(delegating.drives_now(story.v, story.people["driver of borrower"]))
+    before = await app.get(story.of.owner, f"/vehicle/{story.v}")
+    await delegating.take_back(app, story.of.owner, story.of.borrower, story.v)
+    after = await app.get(story.of.owner, f"/vehicle/{story.v}")
+    lists = [
+        (await app.get(story.of.operator, f"{delegating.rights(person, drive=name.startswith('driver'))}s", limit=9))
+        for name, person in story.people.items()
+    ]
+    driver = story.people["driver of borrower"].user_id
+    held = [len(page["data"]) for page in lists]
 
     assert (before["currentDriverId"]["id"], before["delegateUserCount"]) == (driver, 4)
     assert after == {**before, "currentDriverId": after["currentDriverId"], "delegateUserCount": 2}
@@ -216,38 +203,34 @@ def test_vehicle_taken_back_has_no_driver_of_that_company_and_no_right_of_its_pe
     assert held == [1, 1, 0, 0]
 
 
-def test_vehicle_taken_back_keeps_a_driver_of_another_company(tmp_path):
-    async def scenario(app):
-        story = await _told(app)
-        await app.store.write(delegating.drives_now(story.v, story.drove))
-        await delegating.take_back(app, story.of.owner, story.of.borrower, story.v)
-        vehicle = await app.get(story.of.owner, f"/vehicle/{story.v}")
-        return vehicle["currentDriverId"]["id"] == story.drove.user_id
+async def test_vehicle_taken_back_keeps_a_driver_of_another_company(app: rest.Rest):
+    story = await _told(app)
+    await app.store.write(delegating.drives_now(story.v, story.drove))
+    await delegating.take_back(app, story.of.owner, story.of.borrower, story.v)
+    vehicle = await app.get(story.of.owner, f"/vehicle/{story.v}")
 
-    assert rest.run(tmp_path, scenario)
+    assert vehicle["currentDriverId"]["id"] == story.drove.user_id
 
 
-def test_right_on_one_vehicle_outlives_the_delegation_of_another(tmp_path):
-    async def scenario(app):
-        story = await _told(app)
-        second = await delegating.new_vehicle(app, story.of.owner, "second")
-        await delegating.delegate(app, story.of.owner, story.of.borrower, second)
-        person = story.people["director of borrower"]
-        await delegating.give(app, story.of.borrower, person, second)
-        await delegating.take_back(app, story.of.owner, story.of.borrower, story.v)
-        return [(await app.call(person, "GET", f"/vehicle/{each}")).status_code for each in (story.v, second)]
+async def test_right_on_one_vehicle_outlives_the_delegation_of_another(app: rest.Rest):
+    story = await _told(app)
+    second = await delegating.new_vehicle(app, story.of.owner, "second")
+    await delegating.delegate(app, story.of.owner, story.of.borrower, second)
+    person = story.people["director of borrower"]
+    await delegating.give(app, story.of.borrower, person, second)
+    await delegating.take_back(app, story.of.owner, story.of.borrower, story.v)
+    found = [(await app.call(person, "GET", f"/vehicle/{each}")).status_code for each in (story.v, second)]
 
-    assert rest.run(tmp_path, scenario) == [403, 200]
+    assert found == [403, 200]
 
 
-def test_delegating_again_brings_no_right_back(tmp_path):
-    async def scenario(app):
-        story = await _told(app)
-        await delegating.take_back(app, story.of.owner, story.of.borrower, story.v)
-        await delegating.delegate(app, story.of.owner, story.of.borrower, story.v)
-        return {name: await story.open_to(name) for name in story.logins if name.endswith("borrower")}
+async def test_delegating_again_brings_no_right_back(app: rest.Rest):
+    story = await _told(app)
+    await delegating.take_back(app, story.of.owner, story.of.borrower, story.v)
+    await delegating.delegate(app, story.of.owner, story.of.borrower, story.v)
+    found = {name: await story.open_to(name) for name in story.logins if name.endswith("borrower")}
 
-    assert rest.run(tmp_path, scenario) == {
+    assert found == {
         "borrower": DIRECTORS,
         "director of borrower": set(),
         "driver of borrower": set(),

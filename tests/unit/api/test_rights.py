@@ -57,18 +57,15 @@ async def _outcomes(app, table, cast, *, drive, **others):
 @pytest.mark.parametrize(
     ("drive", "role", "name"), [(False, "DELEGATED_DIRECTOR", "director"), (True, "DRIVER", "driver")]
 )
-def test_h4_right_is_answered_read_and_listed_with_every_field(tmp_path, drive, role, name):
-    async def scenario(app):
-        cast = await app.staged(_cast)
-        person = cast.people[f"{name} of borrower"]
-        new = await delegating.give(app, cast.of.borrower, person, cast.v, drive=drive)
-        path = delegating.rights(person, drive=drive)
-        read = await app.get(cast.of.borrower, f"{path}/{cast.v}")
-        listed = await app.get(person, f"{path}s", limit=1)
-        vehicle = await app.get(cast.of.owner, f"/vehicle/{cast.v}")
-        return cast, person, new, read, listed, vehicle["delegateUserCount"]
-
-    cast, person, new, read, listed, count = rest.run(tmp_path, scenario)
+async def test_h4_right_is_answered_read_and_listed_with_every_field(app: rest.Rest, drive, role, name):
+    cast = await app.staged(_cast)
+    person = cast.people[f"{name} of borrower"]
+    new = await delegating.give(app, cast.of.borrower, person, cast.v, drive=drive)
+    path = delegating.rights(person, drive=drive)
+    read = await app.get(cast.of.borrower, f"{path}/{cast.v}")
+    listed = await app.get(person, f"{path}s", limit=1)
+    vehicle = await app.get(cast.of.owner, f"/vehicle/{cast.v}")
+    count = vehicle["delegateUserCount"]
 
     assert new == {
         "id": new["id"],
@@ -117,37 +114,32 @@ DIRECTING = [
 ]
 
 
-def test_rule_2_who_makes_whom_delegated_director_of_what(tmp_path):
-    async def scenario(app):
-        cast = await app.staged(_cast)
-        return await _outcomes(app, DIRECTING, cast, drive=False)
+async def test_rule_2_who_makes_whom_delegated_director_of_what(app: rest.Rest):
+    cast = await app.staged(_cast)
 
-    assert rest.run(tmp_path, scenario) == DIRECTING
+    assert await _outcomes(app, DIRECTING, cast, drive=False) == DIRECTING
 
 
-def test_rule_2_director_of_a_company_that_has_other_vehicles_but_not_this_one_is_refused(tmp_path):
-    async def scenario(app):
-        cast = await app.staged(_cast)
-        unlent = await delegating.new_vehicle(app, cast.managing, "unlent")
-        answer = await app.refused(
-            cast.managing,
-            "POST",
-            delegating.rights(cast.people["director of borrower"], drive=False),
-            {"vehicleId": unlent},
-        )
-        return answer[:2]
+async def test_rule_2_director_of_a_company_that_has_other_vehicles_but_not_this_one_is_refused(app: rest.Rest):
+    cast = await app.staged(_cast)
+    unlent = await delegating.new_vehicle(app, cast.managing, "unlent")
+    answer = await app.refused(
+        cast.managing,
+        "POST",
+        delegating.rights(cast.people["director of borrower"], drive=False),
+        {"vehicleId": unlent},
+    )
 
-    assert rest.run(tmp_path, scenario) == STATE
+    assert answer[:2] == STATE
 
 
-def test_rule_2_delegated_director_makes_no_other_one(tmp_path):
-    async def scenario(app):
-        cast = await app.staged(_cast)
-        second = await delegating.director(app, cast.of.borrower, "second")
-        await delegating.give(app, cast.of.borrower, cast.people["director of borrower"], cast.v)
-        return await _outcome(app, cast.people["director of borrower"], second, cast.v, drive=False)
+async def test_rule_2_delegated_director_makes_no_other_one(app: rest.Rest):
+    cast = await app.staged(_cast)
+    second = await delegating.director(app, cast.of.borrower, "second")
+    await delegating.give(app, cast.of.borrower, cast.people["director of borrower"], cast.v)
+    found = await _outcome(app, cast.people["director of borrower"], second, cast.v, drive=False)
 
-    assert rest.run(tmp_path, scenario) == FOREIGN
+    assert found == FOREIGN
 
 
 DRIVING = [
@@ -174,86 +166,80 @@ DRIVING = [
 ]
 
 
-def test_rule_3_who_lets_whom_drive_what(tmp_path):
-    async def scenario(app):
-        cast = await app.staged(_cast)
-        delegated = await delegating.director(app, cast.of.borrower, "delegated")
-        driver = await delegating.driver(app, cast.of.borrower, "delegated-driver")
-        await delegating.give(app, cast.of.borrower, delegated, cast.v)
-        await delegating.give(app, cast.of.borrower, driver, cast.v, drive=True)
-        given = {"delegated director": delegated, "delegated driver": driver}
-        return await _outcomes(app, DRIVING, cast, drive=True, **given)
+async def test_rule_3_who_lets_whom_drive_what(app: rest.Rest):
+    cast = await app.staged(_cast)
+    delegated = await delegating.director(app, cast.of.borrower, "delegated")
+    driver = await delegating.driver(app, cast.of.borrower, "delegated-driver")
+    await delegating.give(app, cast.of.borrower, delegated, cast.v)
+    await delegating.give(app, cast.of.borrower, driver, cast.v, drive=True)
+    given = {"delegated director": delegated, "delegated driver": driver}
 
-    assert rest.run(tmp_path, scenario) == DRIVING
+    assert await _outcomes(app, DRIVING, cast, drive=True, **given) == DRIVING
 
 
-def test_right_is_given_once_but_directing_and_driving_are_two(tmp_path):
-    async def scenario(app):
-        cast = await app.staged(_cast)
-        director = cast.people["director of borrower"]
-        outcomes = [
-            await _outcome(app, giver, director, cast.v, drive=drive)
-            for giver, drive in (
-                (cast.of.borrower, False),
-                (cast.of.borrower, False),
-                (cast.managing, False),
-                (cast.of.borrower, True),
-                (cast.of.borrower, True),
-            )
-        ]
-        count = (await app.get(director, f"/vehicle/{cast.v}"))["delegateUserCount"]
-        return outcomes, count
-
-    assert rest.run(tmp_path, scenario) == ([GIVEN, TAKEN, TAKEN, "DRIVER", TAKEN], 2)
-
-
-def test_drivers_and_administrators_are_no_directors_and_administrators_no_drivers(tmp_path):
-    async def scenario(app):
-        cast = await app.staged(_cast)
-        return [
-            await _outcome(app, cast.of.owner, person, cast.v, drive=drive)
-            for person, drive in (
-                (cast.people["driver of owner"], False),
-                (cast.of.owner, False),
-                (cast.of.owner, True),
-            )
-        ]
-
-    assert rest.run(tmp_path, scenario) == [(404, 32)] * 3
-
-
-def test_right_checks_come_in_the_published_order(tmp_path):
-    async def scenario(app):
-        cast = await app.staged(_cast)
-        person, foreign = (
-            f"/driver/{cast.people[name].user_id}/relation/vehicle" for name in ("driver of owner", "driver of other")
+async def test_right_is_given_once_but_directing_and_driving_are_two(app: rest.Rest):
+    cast = await app.staged(_cast)
+    director = cast.people["director of borrower"]
+    outcomes = [
+        await _outcome(app, giver, director, cast.v, drive=drive)
+        for giver, drive in (
+            (cast.of.borrower, False),
+            (cast.of.borrower, False),
+            (cast.managing, False),
+            (cast.of.borrower, True),
+            (cast.of.borrower, True),
         )
-        owner, driver = cast.of.owner, cast.people["driver of owner"]
-        return [
-            (await app.refused(*call))[:2]
-            for call in (
-                (None, "POST", "/driver/x/relation/vehicle", {}),
-                (driver, "POST", "/driver/x/relation/vehicle", {}),
-                (owner, "POST", "/driver/x/relation/vehicle", {}),
-                (owner, "POST", f"/driver/{UNKNOWN}/relation/vehicle", {}),
-                (owner, "POST", foreign, {}),
-                (owner, "POST", person, {}),
-                (owner, "POST", person, {"vehicleId": "x"}),
-                (owner, "POST", person, {"vehicleId": UNKNOWN}),
-                (cast.of.borrower, "DELETE", f"{person}/{UNKNOWN}"),
-                (cast.of.borrower, "DELETE", f"/driver/{UNKNOWN}/relation/vehicle/{cast.w}"),
-                (cast.of.borrower, "DELETE", f"{person}/{cast.v}"),
-                (owner, "DELETE", f"{person}/x"),
-                (owner, "DELETE", f"{person}/{cast.v}"),
-                (owner, "GET", f"{foreign}/{cast.v}"),
-                (owner, "GET", f"{person}/{UNKNOWN}"),
-                (owner, "GET", f"{person}/{cast.v}"),
-                (owner, "GET", f"{foreign}s"),
-                (owner, "GET", f"{person}s"),
-            )
-        ]
+    ]
+    count = (await app.get(director, f"/vehicle/{cast.v}"))["delegateUserCount"]
 
-    assert rest.run(tmp_path, scenario) == [
+    assert (outcomes, count) == ([GIVEN, TAKEN, TAKEN, "DRIVER", TAKEN], 2)
+
+
+async def test_drivers_and_administrators_are_no_directors_and_administrators_no_drivers(app: rest.Rest):
+    cast = await app.staged(_cast)
+    found = [
+        await _outcome(app, cast.of.owner, person, cast.v, drive=drive)
+        for person, drive in (
+            (cast.people["driver of owner"], False),
+            (cast.of.owner, False),
+            (cast.of.owner, True),
+        )
+    ]
+
+    assert found == [(404, 32)] * 3
+
+
+async def test_right_checks_come_in_the_published_order(app: rest.Rest):
+    cast = await app.staged(_cast)
+    person, foreign = (
+        f"/driver/{cast.people[name].user_id}/relation/vehicle" for name in ("driver of owner", "driver of other")
+    )
+    owner, driver = cast.of.owner, cast.people["driver of owner"]
+    found = [
+        (await app.refused(*call))[:2]
+        for call in (
+            (None, "POST", "/driver/x/relation/vehicle", {}),
+            (driver, "POST", "/driver/x/relation/vehicle", {}),
+            (owner, "POST", "/driver/x/relation/vehicle", {}),
+            (owner, "POST", f"/driver/{UNKNOWN}/relation/vehicle", {}),
+            (owner, "POST", foreign, {}),
+            (owner, "POST", person, {}),
+            (owner, "POST", person, {"vehicleId": "x"}),
+            (owner, "POST", person, {"vehicleId": UNKNOWN}),
+            (cast.of.borrower, "DELETE", f"{person}/{UNKNOWN}"),
+            (cast.of.borrower, "DELETE", f"/driver/{UNKNOWN}/relation/vehicle/{cast.w}"),
+            (cast.of.borrower, "DELETE", f"{person}/{cast.v}"),
+            (owner, "DELETE", f"{person}/x"),
+            (owner, "DELETE", f"{person}/{cast.v}"),
+            (owner, "GET", f"{foreign}/{cast.v}"),
+            (owner, "GET", f"{person}/{UNKNOWN}"),
+            (owner, "GET", f"{person}/{cast.v}"),
+            (owner, "GET", f"{foreign}s"),
+            (owner, "GET", f"{person}s"),
+        )
+    ]
+
+    assert found == [
         (401, 10),
         (403, 20),
         (400, 31),
@@ -275,24 +261,22 @@ def test_right_checks_come_in_the_published_order(tmp_path):
     ]
 
 
-def test_rights_are_read_by_their_holder_its_directors_its_administrators_and_the_operator(tmp_path):
-    async def scenario(app):
-        cast = await app.staged(_cast)
-        holder = cast.people["driver of borrower"]
-        await delegating.give(app, cast.of.borrower, holder, cast.v, drive=True)
-        path = delegating.rights(holder, drive=True)
-        who = {"managing": cast.managing, **cast.people, **vars(cast.of)}
-        readers = {
-            name: {
-                (await app.call(login, "GET", each)).status_code for each in (f"{path}/{cast.v}", f"{path}s?limit=1")
-            }
-            for name, login in who.items()
-        }
-        return {name for name, codes in readers.items() if codes == {200}}, {
-            code for codes in readers.values() for code in codes
-        }
+async def test_rights_are_read_by_their_holder_its_directors_its_administrators_and_the_operator(app: rest.Rest):
+    cast = await app.staged(_cast)
+    holder = cast.people["driver of borrower"]
+    await delegating.give(app, cast.of.borrower, holder, cast.v, drive=True)
+    path = delegating.rights(holder, drive=True)
+    who = {"managing": cast.managing, **cast.people, **vars(cast.of)}
+    readers = {
+        name: {(await app.call(login, "GET", each)).status_code for each in (f"{path}/{cast.v}", f"{path}s?limit=1")}
+        for name, login in who.items()
+    }
+    found = (
+        {name for name, codes in readers.items() if codes == {200}},
+        {code for codes in readers.values() for code in codes},
+    )
 
-    assert rest.run(tmp_path, scenario) == (
+    assert found == (
         {"borrower", "operator", "director of borrower", "driver of borrower"},
         {200, 403},
     )
@@ -326,37 +310,33 @@ TAKING = [
 ]
 
 
-def test_who_takes_back_which_right(tmp_path):
-    async def scenario(app):
-        cast = await app.staged(_cast)
-        who = {"managing": cast.managing, **cast.people, **vars(cast.of)}
+async def test_who_takes_back_which_right(app: rest.Rest):
+    cast = await app.staged(_cast)
+    who = {"managing": cast.managing, **cast.people, **vars(cast.of)}
 
-        async def give(holder, drive):
-            admin = who[holder.rpartition(" ")[2]]
-            await delegating.give(app, admin, who[holder], cast.v, drive=drive)
+    async def give(holder, drive):
+        admin = who[holder.rpartition(" ")[2]]
+        await delegating.give(app, admin, who[holder], cast.v, drive=drive)
 
-        for holder, drive in sorted({(holder, drive) for _, holder, drive, _ in TAKING}):
+    for holder, drive in sorted({(holder, drive) for _, holder, drive, _ in TAKING}):
+        await give(holder, drive)
+    found = []
+    for taker, holder, drive, _ in TAKING:
+        path = f"{delegating.rights(who[holder], drive=drive)}/{cast.v}"
+        status = (await app.call(who[taker], "DELETE", path)).status_code
+        assert (await app.call(cast.of.operator, "GET", path)).status_code == (404 if status == 200 else 200)
+        if status == 200:
             await give(holder, drive)
-        found = []
-        for taker, holder, drive, _ in TAKING:
-            path = f"{delegating.rights(who[holder], drive=drive)}/{cast.v}"
-            status = (await app.call(who[taker], "DELETE", path)).status_code
-            assert (await app.call(cast.of.operator, "GET", path)).status_code == (404 if status == 200 else 200)
-            if status == 200:
-                await give(holder, drive)
-            found.append((taker, holder, drive, status))
-        return found
+        found.append((taker, holder, drive, status))
 
-    assert rest.run(tmp_path, scenario) == TAKING
+    assert found == TAKING
 
 
-def test_owner_takes_back_the_right_of_a_person_of_no_related_company_is_nothing_to_find(tmp_path):
-    async def scenario(app):
-        cast = await app.staged(_cast)
-        path = delegating.rights(cast.people["driver of other"], drive=True)
-        return (await app.refused(cast.of.owner, "DELETE", f"{path}/{cast.v}"))[:2]
+async def test_owner_takes_back_the_right_of_a_person_of_no_related_company_is_nothing_to_find(app: rest.Rest):
+    cast = await app.staged(_cast)
+    path = delegating.rights(cast.people["driver of other"], drive=True)
 
-    assert rest.run(tmp_path, scenario) == (404, 32)
+    assert (await app.refused(cast.of.owner, "DELETE", f"{path}/{cast.v}"))[:2] == (404, 32)
 
 
 @pytest.mark.parametrize(
@@ -368,44 +348,40 @@ def test_owner_takes_back_the_right_of_a_person_of_no_related_company_is_nothing
         ((True, False), False, True),
     ],
 )
-def test_current_driver_whose_last_right_is_taken_back_drives_no_more(tmp_path, rights, taken, still_drives):
-    async def scenario(app):
-        cast = await app.staged(_cast)
-        person = cast.people["director of borrower"]
-        sensor = await app.post(cast.of.owner, "/sensor", {"serialNo": "S", "type": "GPS", "credentialsId": "x" * 20})
-        await app.post(cast.of.owner, f"/sensor/{sensor['id']['id']}/vehicle/{cast.v}")
-        for drive in rights:
-            await delegating.give(app, cast.of.borrower, person, cast.v, drive=drive)
-        await app.store.write(delegating.drives_now(cast.v, person))
-        app.signals.told.clear()
-        await app.call(cast.of.borrower, "DELETE", f"{delegating.rights(person, drive=taken)}/{cast.v}")
-        driver = (await app.get(cast.of.owner, f"/vehicle/{cast.v}"))["currentDriverId"]["id"]
-        told = [(observe.SIGNAL_SENSOR_CHANGED, sensor["id"]["id"])] == app.signals.told
-        return driver == person.user_id, told, len(app.signals.told)
-
-    drives, told, count = rest.run(tmp_path, scenario)
+async def test_current_driver_whose_last_right_is_taken_back_drives_no_more(
+    app: rest.Rest, rights, taken, still_drives
+):
+    cast = await app.staged(_cast)
+    person = cast.people["director of borrower"]
+    sensor = await app.post(cast.of.owner, "/sensor", {"serialNo": "S", "type": "GPS", "credentialsId": "x" * 20})
+    await app.post(cast.of.owner, f"/sensor/{sensor['id']['id']}/vehicle/{cast.v}")
+    for drive in rights:
+        await delegating.give(app, cast.of.borrower, person, cast.v, drive=drive)
+    await app.store.write(delegating.drives_now(cast.v, person))
+    app.signals.told.clear()
+    await app.call(cast.of.borrower, "DELETE", f"{delegating.rights(person, drive=taken)}/{cast.v}")
+    driver = (await app.get(cast.of.owner, f"/vehicle/{cast.v}"))["currentDriverId"]["id"]
+    told = [(observe.SIGNAL_SENSOR_CHANGED, sensor["id"]["id"])] == app.signals.told
+    drives, count = driver == person.user_id, len(app.signals.told)
 
     assert drives is still_drives
     assert (told, count) == ((False, 0) if still_drives else (True, 1))
 
 
-def test_managing_director_and_others_who_drive_go_on_when_a_right_is_taken_back(tmp_path):
-    async def scenario(app):
-        cast = await app.staged(_cast)
-        driver = cast.people["driver of owner"]
-        drivers = []
-        for person in (cast.managing, cast.people["driver of borrower"]):
-            await delegating.give(app, cast.of.owner, driver, cast.v, drive=True)
-            await app.store.write(delegating.drives_now(cast.v, person))
-            await app.call(cast.of.owner, "DELETE", f"{delegating.rights(driver, drive=True)}/{cast.v}")
-            drivers.append((await app.get(cast.of.owner, f"/vehicle/{cast.v}"))["currentDriverId"]["id"])
-        await delegating.give(app, cast.managing, cast.managing, cast.v, drive=True)
-        await app.store.write(delegating.drives_now(cast.v, cast.managing))
-        await app.call(cast.managing, "DELETE", f"{delegating.rights(cast.managing, drive=True)}/{cast.v}")
+async def test_managing_director_and_others_who_drive_go_on_when_a_right_is_taken_back(app: rest.Rest):
+    cast = await app.staged(_cast)
+    driver = cast.people["driver of owner"]
+    drivers = []
+    for person in (cast.managing, cast.people["driver of borrower"]):
+        await delegating.give(app, cast.of.owner, driver, cast.v, drive=True)
+        await app.store.write(delegating.drives_now(cast.v, person))
+        await app.call(cast.of.owner, "DELETE", f"{delegating.rights(driver, drive=True)}/{cast.v}")
         drivers.append((await app.get(cast.of.owner, f"/vehicle/{cast.v}"))["currentDriverId"]["id"])
-        return drivers, [cast.managing.user_id, cast.people["driver of borrower"].user_id, cast.managing.user_id]
-
-    found, expected = rest.run(tmp_path, scenario)
+    await delegating.give(app, cast.managing, cast.managing, cast.v, drive=True)
+    await app.store.write(delegating.drives_now(cast.v, cast.managing))
+    await app.call(cast.managing, "DELETE", f"{delegating.rights(cast.managing, drive=True)}/{cast.v}")
+    drivers.append((await app.get(cast.of.owner, f"/vehicle/{cast.v}"))["currentDriverId"]["id"])
+    found, expected = drivers, [cast.managing.user_id, cast.people["driver of borrower"].user_id, cast.managing.user_id]
 
     assert found == expected
 

@@ -86,33 +86,26 @@ async def _plain_vehicle(rest: Rest) -> tuple[Login, str]:
         (f"/api/tre/v1_3/trip/{TRIP}/analytics/drivingScore", {}, "trip_driving_score"),
     ],
 )
-def test_answer_equals_the_published_record_key_by_key(
-    tmp_path: Path, path: str, query: dict[str, Any], golden: str
+async def test_answer_equals_the_published_record_key_by_key(
+    app: Rest, path: str, query: dict[str, Any], golden: str
 ) -> None:
-    async def scenario(rest: Rest) -> str:
-        answer = await rest.call(await _owner(rest), "GET", path, **query)
-        return answer.text
+    answer = await app.call(await _owner(app), "GET", path, **query)
 
-    assert support.run(tmp_path, scenario) + "\n" == (GOLDEN / f"{golden}.json").read_text()
+    assert answer.text + "\n" == (GOLDEN / f"{golden}.json").read_text()
 
 
-def test_driver_page_holds_what_the_driver_drove(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> Any:
-        page = await rest.get(await _owner(rest), f"/api/tre/v1_2/driver/{DRIVER}/analytics/drivingScore", limit=9)
-        return [record["id"]["id"] for record in page["data"]], page["hasNext"]
+async def test_driver_page_holds_what_the_driver_drove(app: Rest) -> None:
+    page = await app.get(await _owner(app), f"/api/tre/v1_2/driver/{DRIVER}/analytics/drivingScore", limit=9)
 
-    assert support.run(tmp_path, scenario) == ([OTHER_TRIP], False)
+    assert ([record["id"]["id"] for record in page["data"]], page["hasNext"]) == ([OTHER_TRIP], False)
 
 
-def test_page_of_a_vehicle_without_scores_is_empty(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> Any:
-        owner, vehicle_id = await _plain_vehicle(rest)
-        kinds = ("drivingScore", "gpsEvent")
-        return [
-            await rest.get(owner, f"/api/tre/v1_3/vehicle/{vehicle_id}/analytics/{kind}", limit=9) for kind in kinds
-        ]
+async def test_page_of_a_vehicle_without_scores_is_empty(app: Rest) -> None:
+    owner, vehicle_id = await _plain_vehicle(app)
+    kinds = ("drivingScore", "gpsEvent")
+    found = [await app.get(owner, f"/api/tre/v1_3/vehicle/{vehicle_id}/analytics/{kind}", limit=9) for kind in kinds]
 
-    assert support.run(tmp_path, scenario) == [{"data": [], "nextPageLink": None, "hasNext": False}] * 2
+    assert found == [{"data": [], "nextPageLink": None, "hasNext": False}] * 2
 
 
 def _five(tx: WriteTx, vehicle_id: str) -> list[str]:
@@ -140,35 +133,31 @@ CUTS: list[tuple[dict[str, Any], list[int]]] = [
 ]
 
 
-def test_page_is_cut_by_times_inclusive_and_offset_exclusive(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[tuple[dict[str, Any], list[int]]]:
-        owner, vehicle_id = await _plain_vehicle(rest)
-        known = await rest.store.write(lambda tx: _five(tx, vehicle_id))
-        path = f"/api/tre/v1_3/vehicle/{vehicle_id}/analytics/drivingScore"
-        found = []
-        for query, _ in CUTS:
-            asked = {**query, "idOffset": known[query["idOffset"]]} if "idOffset" in query else query
-            page = await rest.get(owner, path, limit=9, **asked)
-            found.append((query, [known.index(record["id"]["id"]) for record in page["data"]]))
-        return found
+async def test_page_is_cut_by_times_inclusive_and_offset_exclusive(app: Rest) -> None:
+    owner, vehicle_id = await _plain_vehicle(app)
+    known = await app.store.write(lambda tx: _five(tx, vehicle_id))
+    path = f"/api/tre/v1_3/vehicle/{vehicle_id}/analytics/drivingScore"
+    found = []
+    for query, _ in CUTS:
+        asked = {**query, "idOffset": known[query["idOffset"]]} if "idOffset" in query else query
+        page = await app.get(owner, path, limit=9, **asked)
+        found.append((query, [known.index(record["id"]["id"]) for record in page["data"]]))
 
-    assert support.run(tmp_path, scenario) == CUTS
+    assert found == CUTS
 
 
-def test_events_of_one_analysis_come_newest_event_first(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[int]:
-        owner, vehicle_id = await _plain_vehicle(rest)
+async def test_events_of_one_analysis_come_newest_event_first(app: Rest) -> None:
+    owner, vehicle_id = await _plain_vehicle(app)
 
-        def add(tx: WriteTx) -> None:
-            for number, event_ms in enumerate((50, 70, 60, 70)):
-                scores.add_event(tx, number, vehicle_id, created_ms=10**12, event_ms=event_ms)
-            scores.add_event(tx, 9, vehicle_id, created_ms=10**12 + 1, event_ms=1)
+    def add(tx: WriteTx) -> None:
+        for number, event_ms in enumerate((50, 70, 60, 70)):
+            scores.add_event(tx, number, vehicle_id, created_ms=10**12, event_ms=event_ms)
+        scores.add_event(tx, 9, vehicle_id, created_ms=10**12 + 1, event_ms=1)
 
-        await rest.store.write(add)
-        page = await rest.get(owner, f"/api/tre/v1_3/vehicle/{vehicle_id}/analytics/gpsEvent", limit=9)
-        return [record["eventTs"] for record in page["data"]]
+    await app.store.write(add)
+    page = await app.get(owner, f"/api/tre/v1_3/vehicle/{vehicle_id}/analytics/gpsEvent", limit=9)
 
-    assert support.run(tmp_path, scenario) == [1, 70, 70, 60, 50]
+    assert [record["eventTs"] for record in page["data"]] == [1, 70, 70, 60, 50]
 
 
 @pytest.mark.parametrize("offset", [UNKNOWN, OTHER_TRIP])
@@ -196,29 +185,26 @@ def test_offset_that_is_no_item_of_the_list_is_refused(tmp_path: Path, offset: s
         ({"not_scored": "no_samples"}, "fewer than two samples with a time of their own"),
     ],
 )
-def test_trip_without_a_score_says_why(tmp_path: Path, columns: dict[str, Any], words: str) -> None:
-    async def scenario(rest: Rest) -> tuple[int, int, str]:
-        company, owner = await rest.operator("taxi")
-        company_id = company["id"]["id"]
-        trip_id = await rest.store.write(
-            lambda tx: scores.add_trip(tx, 0, ids.PLACEHOLDER, company_id=company_id, **columns)
-        )
-        refusal: tuple[int, int, str] = await rest.refused(
-            owner, "GET", f"/api/tre/v1_3/trip/{trip_id}/analytics/drivingScore"
-        )
-        return refusal
+async def test_trip_without_a_score_says_why(app: Rest, columns: dict[str, Any], words: str) -> None:
+    company, owner = await app.operator("taxi")
+    company_id = company["id"]["id"]
+    trip_id = await app.store.write(
+        lambda tx: scores.add_trip(tx, 0, ids.PLACEHOLDER, company_id=company_id, **columns)
+    )
+    refusal: tuple[int, int, str] = await app.refused(
+        owner, "GET", f"/api/tre/v1_3/trip/{trip_id}/analytics/drivingScore"
+    )
+    status, code, message = refusal
 
-    status, code, message = support.run(tmp_path, scenario)
     assert (status, code) == (404, 32)
     assert words in message
 
 
-def test_vehicle_without_a_scored_trip_has_no_accumulated_score(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> Any:
-        owner, vehicle_id = await _plain_vehicle(rest)
-        return await rest.refused(owner, "GET", f"/api/tre/v1_3/vehicle/{vehicle_id}/analytics/drivingScore/stat")
+async def test_vehicle_without_a_scored_trip_has_no_accumulated_score(app: Rest) -> None:
+    owner, vehicle_id = await _plain_vehicle(app)
+    found = await app.refused(owner, "GET", f"/api/tre/v1_3/vehicle/{vehicle_id}/analytics/drivingScore/stat")
 
-    assert support.run(tmp_path, scenario) == (404, 32, "No trip of this vehicle has a score yet.")
+    assert found == (404, 32, "No trip of this vehicle has a score yet.")
 
 
 OPERATIONS = (
@@ -240,29 +226,28 @@ async def _codes(rest: Rest, login: Login | None) -> list[int]:
     return [answer.json().get("errorCode", answer.status_code) for answer in answers]
 
 
-def test_scores_are_shown_to_those_within_reach_and_to_nobody_else(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> dict[str, list[int]]:
-        owner = await _owner(rest)
-        _, stranger = await rest.operator("bus")
-        company_id = CompanyId(str(owner.company_id))
-        director = await rest.person(owner, Authority.DIRECTOR, "director")
-        other_driver = await rest.person(owner, Authority.DRIVER, "driver")
-        lee = await rest.login(DRIVER, "lee@x.example", Authority.DRIVER, company_id)  # type: ignore[arg-type]
-        root = await rest.account("root@x.example", Authority.SYS_ADMIN)
-        before = await _codes(rest, director)
-        await rest.store.write(lambda tx: reaching.run(tx, update(vehicle).values(director_id=director.user_id)))
-        return {
-            "nobody": await _codes(rest, None),
-            "owner": await _codes(rest, owner),
-            "stranger": await _codes(rest, stranger),
-            "director": before,
-            "managing director": await _codes(rest, director),
-            "other driver": await _codes(rest, other_driver),
-            "the driver": await _codes(rest, lee),
-            "platform": await _codes(rest, root),
-        }
+async def test_scores_are_shown_to_those_within_reach_and_to_nobody_else(app: Rest) -> None:
+    owner = await _owner(app)
+    _, stranger = await app.operator("bus")
+    company_id = CompanyId(str(owner.company_id))
+    director = await app.person(owner, Authority.DIRECTOR, "director")
+    other_driver = await app.person(owner, Authority.DRIVER, "driver")
+    lee = await app.login(DRIVER, "lee@x.example", Authority.DRIVER, company_id)  # type: ignore[arg-type]
+    root = await app.account("root@x.example", Authority.SYS_ADMIN)
+    before = await _codes(app, director)
+    await app.store.write(lambda tx: reaching.run(tx, update(vehicle).values(director_id=director.user_id)))
+    found = {
+        "nobody": await _codes(app, None),
+        "owner": await _codes(app, owner),
+        "stranger": await _codes(app, stranger),
+        "director": before,
+        "managing director": await _codes(app, director),
+        "other driver": await _codes(app, other_driver),
+        "the driver": await _codes(app, lee),
+        "platform": await _codes(app, root),
+    }
 
-    assert support.run(tmp_path, scenario) == {
+    assert found == {
         "nobody": [10] * 6,
         "owner": [200] * 6,
         "stranger": [20] * 6,
@@ -274,36 +259,32 @@ def test_scores_are_shown_to_those_within_reach_and_to_nobody_else(tmp_path: Pat
     }
 
 
-def test_unknown_ids_are_not_found_and_malformed_ones_are_bad(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[Any]:
-        owner = await _owner(rest)
-        outcomes = []
-        for path in OPERATIONS:
-            for known in (VEHICLE, DRIVER, OTHER_TRIP):
-                for wrong in (UNKNOWN, "17", ids.PLACEHOLDER):
-                    if known in path:
-                        _, code, _ = await rest.refused(owner, "GET", path.replace(known, wrong))
-                        outcomes.append(code)
-        return outcomes
+async def test_unknown_ids_are_not_found_and_malformed_ones_are_bad(app: Rest) -> None:
+    owner = await _owner(app)
+    outcomes = []
+    for path in OPERATIONS:
+        for known in (VEHICLE, DRIVER, OTHER_TRIP):
+            for wrong in (UNKNOWN, "17", ids.PLACEHOLDER):
+                if known in path:
+                    _, code, _ = await app.refused(owner, "GET", path.replace(known, wrong))
+                    outcomes.append(code)
 
-    assert support.run(tmp_path, scenario) == [32, 31, 32] * 6
+    assert outcomes == [32, 31, 32] * 6
 
 
 @pytest.mark.sqlite("statements are counted on SQLite")
-def test_page_costs_as_many_statements_for_3_rows_as_for_1(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[int]:
-        owner, vehicle_id = await _plain_vehicle(rest)
-        await rest.store.write(lambda tx: _five(tx, vehicle_id))
-        counts = []
-        for limit in (1, 3):
-            seen: list[str] = []
-            rest.store._inline.driver.set_trace_callback(seen.append)
-            await rest.get(owner, f"/api/tre/v1_3/vehicle/{vehicle_id}/analytics/drivingScore", limit=limit)
-            rest.store._inline.driver.set_trace_callback(None)
-            counts.append(sum(sql.startswith("SELECT") for sql in seen))
-        return counts
+async def test_page_costs_as_many_statements_for_3_rows_as_for_1(app: Rest) -> None:
+    owner, vehicle_id = await _plain_vehicle(app)
+    await app.store.write(lambda tx: _five(tx, vehicle_id))
+    counts = []
+    for limit in (1, 3):
+        seen: list[str] = []
+        app.store._inline.driver.set_trace_callback(seen.append)
+        await app.get(owner, f"/api/tre/v1_3/vehicle/{vehicle_id}/analytics/drivingScore", limit=limit)
+        app.store._inline.driver.set_trace_callback(None)
+        counts.append(sum(sql.startswith("SELECT") for sql in seen))
 
-    assert support.run(tmp_path, scenario) == [1, 1]
+    assert counts == [1, 1]
 
 
 _SCORES = f"/api/tre/v1_3/vehicle/{VEHICLE}/analytics/drivingScore?limit=1"
@@ -334,21 +315,20 @@ _CHANGES: dict[str, tuple[str, Callable[[Login, Login], Any], int]] = {
 
 
 @pytest.mark.parametrize(("path", "change", "code"), _CHANGES.values(), ids=_CHANGES)
-def test_next_page_knows_what_changed_since_the_one_before(
-    tmp_path: Path, path: str, change: Callable[[Login, Login], Any], code: int
+async def test_next_page_knows_what_changed_since_the_one_before(
+    app: Rest, path: str, change: Callable[[Login, Login], Any], code: int
 ) -> None:
     """Whoever changed it: no signal tells of it."""
 
-    async def scenario(rest: Rest) -> list[int]:
-        owner = await _owner(rest)
-        _, other = await rest.operator("bus")
-        headers = {"X-Authorization": f"Bearer {owner.token}"}
-        before = [await rest.http.get(path, headers=headers) for _ in range(2)]
-        await rest.store.write(lambda tx: reaching.run(tx, change(owner, other)))
-        after = await rest.http.get(path, headers=headers)
-        return [*(len(each.json()["data"]) for each in before), after.json().get("errorCode", after.status_code)]
+    owner = await _owner(app)
+    _, other = await app.operator("bus")
+    headers = {"X-Authorization": f"Bearer {owner.token}"}
+    before = [await app.http.get(path, headers=headers) for _ in range(2)]
+    await app.store.write(lambda tx: reaching.run(tx, change(owner, other)))
+    after = await app.http.get(path, headers=headers)
+    found = [*(len(each.json()["data"]) for each in before), after.json().get("errorCode", after.status_code)]
 
-    assert support.run(tmp_path, scenario) == [1, 1, code]
+    assert found == [1, 1, code]
 
 
 def test_each_page_is_counted_once_among_the_requests_of_its_account(tmp_path: Path) -> None:
@@ -368,18 +348,16 @@ def test_each_page_is_counted_once_among_the_requests_of_its_account(tmp_path: P
 
 
 @pytest.mark.parametrize(("rows", "shown", "more"), [(999, 999, False), (1000, 1000, False), (1001, 1000, True)])
-def test_g34_page_holds_1000_at_most_and_its_link_says_so(tmp_path: Path, rows: int, shown: int, more: bool) -> None:
-    async def scenario(rest: Rest) -> dict[str, Any]:
-        owner, vehicle_id = await _plain_vehicle(rest)
+async def test_g34_page_holds_1000_at_most_and_its_link_says_so(app: Rest, rows: int, shown: int, more: bool) -> None:
+    owner, vehicle_id = await _plain_vehicle(app)
 
-        def add(tx: WriteTx) -> None:
-            for number in range(rows):
-                scores.add_score(tx, number, vehicle_id, created_ms=10**12)
+    def add(tx: WriteTx) -> None:
+        for number in range(rows):
+            scores.add_score(tx, number, vehicle_id, created_ms=10**12)
 
-        await rest.store.write(add)
-        return await rest.get(owner, f"/api/tre/v1_3/vehicle/{vehicle_id}/analytics/drivingScore", limit=5_000)
+    await app.store.write(add)
+    page = await app.get(owner, f"/api/tre/v1_3/vehicle/{vehicle_id}/analytics/drivingScore", limit=5_000)
 
-    page = support.run(tmp_path, scenario)
     assert (len(page["data"]), page["hasNext"]) == (shown, more)
     link = {"limit": 1000, "startTime": None, "endTime": None, "ascOrder": False, "idOffset": scores.trip_id(1)}
     assert page["nextPageLink"] == (link if more else None)
@@ -431,25 +409,21 @@ async def _late_data(rest: Rest) -> tuple[Login, list[str], list[str]]:
 
 
 @pytest.mark.parametrize("path", ANALYTICS)
-def test_pages_by_event_go_by_when_it_happened_and_their_links_carry_it(tmp_path: Path, path: str) -> None:
-    async def scenario(rest: Rest) -> dict[str, Any]:
-        owner, trips, events = await _late_data(rest)
-        seen: dict[str, Any] = {"wanted": trips if path.endswith("drivingScore") else events}
-        for ascending in ("true", "false"):
-            walked, query = [], {"limit": "2", "ascOrder": ascending, "by": "event"}
-            while query:
-                page = await rest.get(owner, path, **query)
-                walked.append([record["id"]["id"] for record in page["data"]])
-                link = page["nextPageLink"] or {}
-                assert link.get("by", "event") == "event"
-                query = {name: "null" if value is None else str(value) for name, value in link.items()}
-            seen[ascending] = walked
-        bounds = {"startTime": (DAY_MS + 3 * HOUR_MS) / 1000, "endTime": DAY_MS + 7 * HOUR_MS, "by": "event"}
-        within = await rest.get(owner, path, limit=9, **bounds)
-        seen["within"] = [record["id"]["id"] for record in within["data"]]
-        return seen
-
-    seen = support.run(tmp_path, scenario)
+async def test_pages_by_event_go_by_when_it_happened_and_their_links_carry_it(app: Rest, path: str) -> None:
+    owner, trips, events = await _late_data(app)
+    seen: dict[str, Any] = {"wanted": trips if path.endswith("drivingScore") else events}
+    for ascending in ("true", "false"):
+        walked, query = [], {"limit": "2", "ascOrder": ascending, "by": "event"}
+        while query:
+            page = await app.get(owner, path, **query)
+            walked.append([record["id"]["id"] for record in page["data"]])
+            link = page["nextPageLink"] or {}
+            assert link.get("by", "event") == "event"
+            query = {name: "null" if value is None else str(value) for name, value in link.items()}
+        seen[ascending] = walked
+    bounds = {"startTime": (DAY_MS + 3 * HOUR_MS) / 1000, "endTime": DAY_MS + 7 * HOUR_MS, "by": "event"}
+    within = await app.get(owner, path, limit=9, **bounds)
+    seen["within"] = [record["id"]["id"] for record in within["data"]]
 
     wanted = seen["wanted"]
     assert seen["true"] == [wanted[:2], wanted[2:4], wanted[4:]]
@@ -458,13 +432,10 @@ def test_pages_by_event_go_by_when_it_happened_and_their_links_carry_it(tmp_path
 
 
 @pytest.mark.parametrize("path", ANALYTICS)
-def test_pages_by_anything_else_are_refused_and_links_of_other_pages_carry_nothing(tmp_path: Path, path: str) -> None:
-    async def scenario(rest: Rest) -> tuple[Any, list[Any], set[str]]:
-        owner, *_ = await _late_data(rest)
-        plain = [await rest.get(owner, path, limit=2, **by) for by in ({}, {"by": "null"}, {"by": ""})]
-        return await rest.refused(owner, "GET", path, limit=2, by="eventTs"), plain, plain[0]["nextPageLink"].keys()
-
-    refused, plain, link = support.run(tmp_path, scenario)
+async def test_pages_by_anything_else_are_refused_and_links_of_other_pages_carry_nothing(app: Rest, path: str) -> None:
+    owner, *_ = await _late_data(app)
+    plain = [await app.get(owner, path, limit=2, **by) for by in ({}, {"by": "null"}, {"by": ""})]
+    refused, link = await app.refused(owner, "GET", path, limit=2, by="eventTs"), plain[0]["nextPageLink"].keys()
 
     assert refused == (400, 31, "Parameter 'by' must be one of event.")
     assert plain[0] == plain[1] == plain[2]
@@ -472,9 +443,8 @@ def test_pages_by_anything_else_are_refused_and_links_of_other_pages_carry_nothi
 
 
 @pytest.mark.parametrize("path", ANALYTICS)
-def test_offset_by_event_must_be_an_item_of_the_list(tmp_path: Path, path: str) -> None:
-    async def scenario(rest: Rest) -> Any:
-        owner, *_ = await _late_data(rest)
-        return await rest.refused(owner, "GET", path, limit=2, by="event", idOffset=UNKNOWN)
+async def test_offset_by_event_must_be_an_item_of_the_list(app: Rest, path: str) -> None:
+    owner, *_ = await _late_data(app)
+    found = await app.refused(owner, "GET", path, limit=2, by="event", idOffset=UNKNOWN)
 
-    assert support.run(tmp_path, scenario)[:2] == (400, 31)
+    assert found[:2] == (400, 31)

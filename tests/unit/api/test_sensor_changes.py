@@ -45,57 +45,48 @@ async def line_of(app, sensor, mdn="01212345678", status=NwStatus.NORMAL):
     await app.store.write(lambda tx: lines.put(tx, line, now_ms=app.now_ms))
 
 
-def test_change_names_what_changes_and_leaves_the_rest(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        before = await registered(app, admin, vendor="Maker", missionType="AUTO", additionalInfo="spare")
-        after = await put(app, admin, before, serialNo="SN-9", vendor=None, unknown=1)
-        unchanged = await put(app, admin, before)
-        return before, after, unchanged, await app.get(admin, f"/sensor/{before['id']['id']}"), app.signals.told
-
-    before, after, unchanged, read, told = rest.run(tmp_path, scenario)
+async def test_change_names_what_changes_and_leaves_the_rest(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    before = await registered(app, admin, vendor="Maker", missionType="AUTO", additionalInfo="spare")
+    after = await put(app, admin, before, serialNo="SN-9", vendor=None, unknown=1)
+    unchanged = await put(app, admin, before)
+    read, told = await app.get(admin, f"/sensor/{before['id']['id']}"), app.signals.told
 
     assert after == {**before, "serialNo": "SN-9", "vendor": None}
     assert unchanged == read == after
     assert told == []
 
 
-def test_change_of_the_token_ends_the_session_and_of_the_type_tells_the_pipeline(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        sensor = await registered(app, admin)
-        await put(app, admin, sensor, credentialsId=TOKEN, type="GPS")
-        unchanged = list(app.signals.told)
-        record = await put(app, admin, sensor, credentialsId=OTHER_TOKEN)
-        await put(app, admin, sensor, type="OBD")
-        return sensor["id"]["id"], unchanged, record["credentialsId"], app.signals.told
-
-    sensor_id, unchanged, token, told = rest.run(tmp_path, scenario)
+async def test_change_of_the_token_ends_the_session_and_of_the_type_tells_the_pipeline(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    sensor = await registered(app, admin)
+    await put(app, admin, sensor, credentialsId=TOKEN, type="GPS")
+    unchanged = list(app.signals.told)
+    record = await put(app, admin, sensor, credentialsId=OTHER_TOKEN)
+    await put(app, admin, sensor, type="OBD")
+    sensor_id, token, told = sensor["id"]["id"], record["credentialsId"], app.signals.told
 
     assert unchanged == []
     assert token == OTHER_TOKEN
     assert told == [(observe.SIGNAL_CREDENTIAL_ENDED, sensor_id), (observe.SIGNAL_SENSOR_CHANGED, sensor_id)]
 
 
-def test_h5_change_into_what_another_sensor_has_is_refused(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        sensor = await registered(app, admin)
-        await registered(app, admin, serialNo="SN-2", credentialsId=OTHER_TOKEN)
-        path = f"/sensor/{sensor['id']['id']}"
-        changes = {
-            "serial": {"serialNo": "SN-2"},
-            "token": {"credentialsId": OTHER_TOKEN},
-            "19 characters": {"credentialsId": TOKEN[:19]},
-            "21 characters": {"credentialsId": TOKEN + "x"},
-            "no token": {"credentialsId": None},
-            "no serial": {"serialNo": ""},
-            "type of a type": {"type": 1},
-        }
-        refusals = {name: await app.refused(admin, "PUT", path, body) for name, body in changes.items()}
-        return refusals, await app.get(admin, path), sensor
-
-    refusals, after, before = rest.run(tmp_path, scenario)
+async def test_h5_change_into_what_another_sensor_has_is_refused(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    sensor = await registered(app, admin)
+    await registered(app, admin, serialNo="SN-2", credentialsId=OTHER_TOKEN)
+    path = f"/sensor/{sensor['id']['id']}"
+    changes = {
+        "serial": {"serialNo": "SN-2"},
+        "token": {"credentialsId": OTHER_TOKEN},
+        "19 characters": {"credentialsId": TOKEN[:19]},
+        "21 characters": {"credentialsId": TOKEN + "x"},
+        "no token": {"credentialsId": None},
+        "no serial": {"serialNo": ""},
+        "type of a type": {"type": 1},
+    }
+    refusals = {name: await app.refused(admin, "PUT", path, body) for name, body in changes.items()}
+    after, before = await app.get(admin, path), sensor
 
     form = "Parameter 'credentialsId' must be exactly 20 printable ASCII characters without '/', '+', '#' and blank."
     assert refusals == {
@@ -110,80 +101,69 @@ def test_h5_change_into_what_another_sensor_has_is_refused(tmp_path):
     assert after == before
 
 
-def test_sensor_on_a_vehicle_stays_on_it_when_it_needs_activation_from_now_on(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        sensor, vehicle_id = await registered(app, admin), await vehicle(app, admin)
-        mounted = await app.post(admin, f"/sensor/{sensor['id']['id']}/vehicle/{vehicle_id}")
-        after = await put(app, admin, sensor, activationRequired=True)
-        await app.delete(admin, f"/sensor/{sensor['id']['id']}/vehicle")
-        return mounted, after, await app.refused(admin, "POST", f"/sensor/{sensor['id']['id']}/vehicle/{vehicle_id}")
-
-    mounted, after, again = rest.run(tmp_path, scenario)
+async def test_sensor_on_a_vehicle_stays_on_it_when_it_needs_activation_from_now_on(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    sensor, vehicle_id = await registered(app, admin), await vehicle(app, admin)
+    mounted = await app.post(admin, f"/sensor/{sensor['id']['id']}/vehicle/{vehicle_id}")
+    after = await put(app, admin, sensor, activationRequired=True)
+    await app.delete(admin, f"/sensor/{sensor['id']['id']}/vehicle")
+    again = await app.refused(admin, "POST", f"/sensor/{sensor['id']['id']}/vehicle/{vehicle_id}")
 
     assert after == {**mounted, "activationRequired": True}
     assert again[:2] == (409, 2)
 
 
-def test_who_may_change_and_delete_is_told_before_what_is_wrong_with_the_body(tmp_path):
-    async def scenario(app):
-        _, ace = await app.operator("ace")
-        _, partner = await app.partner(ace, "p@partner.example")
-        sensor = await registered(app, partner)
-        director = await app.person(partner, Authority.DIRECTOR, "han")
-        path = f"/sensor/{sensor['id']['id']}"
-        asked = [(None, path), (director, path), (ace, path), (partner, "/sensor/x"), (partner, f"/sensor/{UNKNOWN}")]
-        return [
-            [(await app.refused(login, method, where, b"{"))[:2] for login, where in asked]
-            for method in ("PUT", "DELETE")
-        ]
+async def test_who_may_change_and_delete_is_told_before_what_is_wrong_with_the_body(app: rest.Rest):
+    _, ace = await app.operator("ace")
+    _, partner = await app.partner(ace, "p@partner.example")
+    sensor = await registered(app, partner)
+    director = await app.person(partner, Authority.DIRECTOR, "han")
+    path = f"/sensor/{sensor['id']['id']}"
+    asked = [(None, path), (director, path), (ace, path), (partner, "/sensor/x"), (partner, f"/sensor/{UNKNOWN}")]
+    found = [
+        [(await app.refused(login, method, where, b"{"))[:2] for login, where in asked] for method in ("PUT", "DELETE")
+    ]
 
-    assert rest.run(tmp_path, scenario) == [[(401, 10), (403, 20), (403, 20), (400, 31), (404, 32)]] * 2
+    assert found == [[(401, 10), (403, 20), (403, 20), (400, 31), (404, 32)]] * 2
 
 
 @pytest.mark.parametrize("named", [True, False])
-def test_g8_unmounting_gives_the_sensor_back_as_it_was(tmp_path, named):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        sensor, vehicle_id = await registered(app, admin), await vehicle(app, admin)
-        path = f"/sensor/{sensor['id']['id']}/vehicle"
-        await app.post(admin, f"{path}/{vehicle_id}")
-        answer = await app.delete(admin, f"{path}/{vehicle_id}" if named else path)
-        count = (await app.get(admin, f"/vehicle/{vehicle_id}"))["sensorCount"]
-        return sensor, answer, await app.get(admin, f"/sensor/{sensor['id']['id']}"), count, app.signals.told
-
-    before, answer, after, count, told = rest.run(tmp_path, scenario)
+async def test_g8_unmounting_gives_the_sensor_back_as_it_was(app: rest.Rest, named):
+    _, admin = await app.operator("ace")
+    sensor, vehicle_id = await registered(app, admin), await vehicle(app, admin)
+    path = f"/sensor/{sensor['id']['id']}/vehicle"
+    await app.post(admin, f"{path}/{vehicle_id}")
+    answer = await app.delete(admin, f"{path}/{vehicle_id}" if named else path)
+    count = (await app.get(admin, f"/vehicle/{vehicle_id}"))["sensorCount"]
+    before, after, told = sensor, await app.get(admin, f"/sensor/{sensor['id']['id']}"), app.signals.told
 
     assert answer == after == before
     assert (after["status"], after["vehicleId"], after["vehicleNo"], count) == ("DEACTIVATED", PLACEHOLDER, None, 0)
     assert told == [(observe.SIGNAL_SENSOR_CHANGED, before["id"]["id"])] * 2
 
 
-def test_unmounting_refusals_come_in_order_and_change_nothing(tmp_path):
-    async def scenario(app):
-        _, ace = await app.operator("ace")
-        _, other = await app.operator("other")
-        sensor, free = await registered(app, ace), await registered(app, ace, serialNo="2", credentialsId=OTHER_TOKEN)
-        here, there = await vehicle(app, ace), await vehicle(app, ace, "2")
-        foreign = await vehicle(app, other)
-        director = await app.person(ace, Authority.DIRECTOR, "han")
-        path = f"/sensor/{sensor['id']['id']}/vehicle"
-        await app.post(ace, f"{path}/{here}")
-        refusals = [
-            await app.refused(director, "DELETE", "/sensor/x/vehicle"),
-            await app.refused(ace, "DELETE", "/sensor/x/vehicle"),
-            await app.refused(ace, "DELETE", f"{path}/x"),
-            await app.refused(ace, "DELETE", f"{path}/{UNKNOWN}"),
-            await app.refused(ace, "DELETE", f"/sensor/{UNKNOWN}/vehicle/{here}"),
-            await app.refused(other, "DELETE", path),
-            await app.refused(ace, "DELETE", f"{path}/{foreign}"),
-            await app.refused(ace, "DELETE", f"{path}/{there}"),
-            await app.refused(ace, "DELETE", f"/sensor/{free['id']['id']}/vehicle"),
-            await app.refused(ace, "DELETE", f"/sensor/{free['id']['id']}/vehicle/{here}"),
-        ]
-        return refusals, (await app.get(ace, f"/sensor/{sensor['id']['id']}"))["vehicleId"], here
-
-    refusals, mounted_on, here = rest.run(tmp_path, scenario)
+async def test_unmounting_refusals_come_in_order_and_change_nothing(app: rest.Rest):
+    _, ace = await app.operator("ace")
+    _, other = await app.operator("other")
+    sensor, free = await registered(app, ace), await registered(app, ace, serialNo="2", credentialsId=OTHER_TOKEN)
+    here, there = await vehicle(app, ace), await vehicle(app, ace, "2")
+    foreign = await vehicle(app, other)
+    director = await app.person(ace, Authority.DIRECTOR, "han")
+    path = f"/sensor/{sensor['id']['id']}/vehicle"
+    await app.post(ace, f"{path}/{here}")
+    refusals = [
+        await app.refused(director, "DELETE", "/sensor/x/vehicle"),
+        await app.refused(ace, "DELETE", "/sensor/x/vehicle"),
+        await app.refused(ace, "DELETE", f"{path}/x"),
+        await app.refused(ace, "DELETE", f"{path}/{UNKNOWN}"),
+        await app.refused(ace, "DELETE", f"/sensor/{UNKNOWN}/vehicle/{here}"),
+        await app.refused(other, "DELETE", path),
+        await app.refused(ace, "DELETE", f"{path}/{foreign}"),
+        await app.refused(ace, "DELETE", f"{path}/{there}"),
+        await app.refused(ace, "DELETE", f"/sensor/{free['id']['id']}/vehicle"),
+        await app.refused(ace, "DELETE", f"/sensor/{free['id']['id']}/vehicle/{here}"),
+    ]
+    mounted_on = (await app.get(ace, f"/sensor/{sensor['id']['id']}"))["vehicleId"]
 
     assert [refusal[:2] for refusal in refusals[:7]] == [
         (403, 20),
@@ -202,28 +182,27 @@ def test_unmounting_refusals_come_in_order_and_change_nothing(tmp_path):
     assert mounted_on == {"id": here}
 
 
-def test_h12_deleted_sensor_is_gone_and_its_names_are_free_again(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        sensor, vehicle_id = await registered(app, admin), await vehicle(app, admin)
-        sensor_id = sensor["id"]["id"]
-        await line_of(app, sensor)
-        await app.post(admin, f"/sensor/{sensor_id}/vehicle/{vehicle_id}")
-        app.signals.told.clear()
-        answer = await app.delete(admin, f"/sensor/{sensor_id}")
-        told = list(app.signals.told)
-        return {
-            "answer": answer,
-            "told": {subject for subject, _ in told},
-            "read": (await app.refused(admin, "GET", f"/sensor/{sensor_id}"))[:2],
-            "by number": (await app.refused(admin, "GET", "/sensor", mdn="01212345678"))[:2],
-            "again": (await app.refused(admin, "DELETE", f"/sensor/{sensor_id}"))[:2],
-            "list": (await app.get(admin, "/sensors", limit=9))["data"],
-            "sensors of the vehicle": (await app.get(admin, f"/vehicle/{vehicle_id}"))["sensorCount"],
-            "registered again": (await registered(app, admin))["serialNo"],
-        }
+async def test_h12_deleted_sensor_is_gone_and_its_names_are_free_again(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    sensor, vehicle_id = await registered(app, admin), await vehicle(app, admin)
+    sensor_id = sensor["id"]["id"]
+    await line_of(app, sensor)
+    await app.post(admin, f"/sensor/{sensor_id}/vehicle/{vehicle_id}")
+    app.signals.told.clear()
+    answer = await app.delete(admin, f"/sensor/{sensor_id}")
+    told = list(app.signals.told)
+    found = {
+        "answer": answer,
+        "told": {subject for subject, _ in told},
+        "read": (await app.refused(admin, "GET", f"/sensor/{sensor_id}"))[:2],
+        "by number": (await app.refused(admin, "GET", "/sensor", mdn="01212345678"))[:2],
+        "again": (await app.refused(admin, "DELETE", f"/sensor/{sensor_id}"))[:2],
+        "list": (await app.get(admin, "/sensors", limit=9))["data"],
+        "sensors of the vehicle": (await app.get(admin, f"/vehicle/{vehicle_id}"))["sensorCount"],
+        "registered again": (await registered(app, admin))["serialNo"],
+    }
 
-    assert rest.run(tmp_path, scenario) == {
+    assert found == {
         "answer": {},
         "told": {
             observe.SIGNAL_CREDENTIAL_ENDED,
@@ -240,50 +219,47 @@ def test_h12_deleted_sensor_is_gone_and_its_names_are_free_again(tmp_path):
     }
 
 
-def test_lists_and_counts_tell_mounted_from_unmounted_and_keep_to_the_reach(tmp_path):
-    async def scenario(app):
-        _, ace = await app.operator("ace")
-        partner_record, partner = await app.partner(ace, "p@partner.example")
-        _, other = await app.operator("other")
-        mounted = await registered(app, partner)
-        await app.post(partner, f"/sensor/{mounted['id']['id']}/vehicle/{await vehicle(app, partner)}")
-        await registered(app, partner, serialNo="SN-2", credentialsId=OTHER_TOKEN)
-        await registered(app, ace, serialNo="SN-3", credentialsId="x" * 20)
-        await registered(app, other, serialNo="SN-4", credentialsId="y" * 20)
-        director = await app.person(partner, Authority.DIRECTOR, "han")
-        driver = await app.person(partner, Authority.DRIVER, "oh")
-        mine = partner_record["id"]["id"]
+async def test_lists_and_counts_tell_mounted_from_unmounted_and_keep_to_the_reach(app: rest.Rest):
+    _, ace = await app.operator("ace")
+    partner_record, partner = await app.partner(ace, "p@partner.example")
+    _, other = await app.operator("other")
+    mounted = await registered(app, partner)
+    await app.post(partner, f"/sensor/{mounted['id']['id']}/vehicle/{await vehicle(app, partner)}")
+    await registered(app, partner, serialNo="SN-2", credentialsId=OTHER_TOKEN)
+    await registered(app, ace, serialNo="SN-3", credentialsId="x" * 20)
+    await registered(app, other, serialNo="SN-4", credentialsId="y" * 20)
+    director = await app.person(partner, Authority.DIRECTOR, "han")
+    driver = await app.person(partner, Authority.DRIVER, "oh")
+    mine = partner_record["id"]["id"]
 
-        async def count(login, **query):
-            return (await app.get(login, "/sensors/count", **query))["count"]
+    async def count(login, **query):
+        return (await app.get(login, "/sensors/count", **query))["count"]
 
-        counts = {
-            "own": await count(partner),
-            "own, unmounted": await count(partner, mounted="false"),
-            "own, mounted": await count(partner, mounted="TRUE"),
-            "a partner's": await count(ace, companyId=mine),
-            "service type, operator": await count(ace, serviceType="ace"),
-            "service type, unmounted": await count(ace, serviceType="ace", mounted="false"),
-            "service type, partner": await count(partner, serviceType="ace"),
-            "a partner's, in the service type": await count(ace, serviceType="ace", companyId=mine),
-            "director who manages nothing": await count(director),
-        }
-        pages = {
-            flag: [row["serialNo"] for row in (await app.get(partner, "/sensors", limit=5, mounted=flag))["data"]]
-            for flag in ("true", "false")
-        }
-        refused = {
-            "another service type": await app.refused(ace, "GET", "/sensors/count", serviceType="other"),
-            "unknown service type": await app.refused(ace, "GET", "/sensors/count", serviceType="none"),
-            "another company": await app.refused(partner, "GET", "/sensors/count", companyId=ace.company_id),
-            "unknown company": await app.refused(partner, "GET", "/sensors/count", companyId=UNKNOWN),
-            "flag": await app.refused(ace, "GET", "/sensors/count", mounted="1"),
-            "flag of a list": await app.refused(ace, "GET", "/sensors", limit=1, mounted="no"),
-            "driver": await app.refused(driver, "GET", "/sensors/count"),
-        }
-        return counts, pages, {name: refusal[:2] for name, refusal in refused.items()}
-
-    counts, pages, refused = rest.run(tmp_path, scenario)
+    counts = {
+        "own": await count(partner),
+        "own, unmounted": await count(partner, mounted="false"),
+        "own, mounted": await count(partner, mounted="TRUE"),
+        "a partner's": await count(ace, companyId=mine),
+        "service type, operator": await count(ace, serviceType="ace"),
+        "service type, unmounted": await count(ace, serviceType="ace", mounted="false"),
+        "service type, partner": await count(partner, serviceType="ace"),
+        "a partner's, in the service type": await count(ace, serviceType="ace", companyId=mine),
+        "director who manages nothing": await count(director),
+    }
+    pages = {
+        flag: [row["serialNo"] for row in (await app.get(partner, "/sensors", limit=5, mounted=flag))["data"]]
+        for flag in ("true", "false")
+    }
+    refused = {
+        "another service type": await app.refused(ace, "GET", "/sensors/count", serviceType="other"),
+        "unknown service type": await app.refused(ace, "GET", "/sensors/count", serviceType="none"),
+        "another company": await app.refused(partner, "GET", "/sensors/count", companyId=ace.company_id),
+        "unknown company": await app.refused(partner, "GET", "/sensors/count", companyId=UNKNOWN),
+        "flag": await app.refused(ace, "GET", "/sensors/count", mounted="1"),
+        "flag of a list": await app.refused(ace, "GET", "/sensors", limit=1, mounted="no"),
+        "driver": await app.refused(driver, "GET", "/sensors/count"),
+    }
+    refused = {name: refusal[:2] for name, refusal in refused.items()}
 
     assert counts == {
         "own": 2,
@@ -308,45 +284,37 @@ def test_lists_and_counts_tell_mounted_from_unmounted_and_keep_to_the_reach(tmp_
     }
 
 
-def test_unmounted_list_goes_on_after_its_last_item(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        for number in range(3):
-            await registered(app, admin, serialNo=f"SN-{number}", credentialsId=f"{number:020d}")
-        first = await app.get(admin, "/sensors", limit=2, mounted="false")
-        return first, await app.get(
-            admin, "/sensors", limit=2, mounted="false", idOffset=first["nextPageLink"]["idOffset"]
-        )
-
-    first, second = rest.run(tmp_path, scenario)
+async def test_unmounted_list_goes_on_after_its_last_item(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    for number in range(3):
+        await registered(app, admin, serialNo=f"SN-{number}", credentialsId=f"{number:020d}")
+    first = await app.get(admin, "/sensors", limit=2, mounted="false")
+    second = await app.get(admin, "/sensors", limit=2, mounted="false", idOffset=first["nextPageLink"]["idOffset"])
 
     assert [row["serialNo"] for row in first["data"]] == ["SN-0", "SN-1"]
     assert [row["serialNo"] for row in second["data"]] == ["SN-2"]
     assert (first["hasNext"], second["hasNext"]) == (True, False)
 
 
-def test_carrier_linked_sensor_has_its_line_in_the_record_and_is_found_by_number(tmp_path):
-    async def scenario(app):
-        _, ace = await app.operator("ace")
-        _, other = await app.operator("other")
-        plain = await registered(app, ace, additionalInfo="spare")
-        await line_of(app, plain)
-        path = f"/sensor/{plain['id']['id']}"
-        return {
-            "plain": plain,
-            "linked": await app.get(ace, path),
-            "by number": await app.get(ace, "/sensor", mdn="01212345678"),
-            "listed": (await app.get(ace, "/sensors", limit=1))["data"][0],
-            "foreign": (await app.refused(other, "GET", "/sensor", mdn="01212345678"))[:2],
-            "unknown": (await app.refused(ace, "GET", "/sensor", mdn="01200000000"))[:2],
-            "both": (await app.refused(ace, "GET", "/sensor", mdn="01212345678", serialNo="SN-1"))[:2],
-            "no token": await put(app, ace, plain, credentialsId=None, additionalInfo={"extra": "van"}),
-            "as text": (await put(app, ace, plain, additionalInfo="lorry"))["additionalInfo"]["extra"],
-            "echoed": (await put(app, ace, plain, additionalInfo={"imsi": "450061"}))["additionalInfo"]["extra"],
-            "cleared": (await put(app, ace, plain, additionalInfo={"extra": None}))["additionalInfo"]["extra"],
-        }
-
-    found = rest.run(tmp_path, scenario)
+async def test_carrier_linked_sensor_has_its_line_in_the_record_and_is_found_by_number(app: rest.Rest):
+    _, ace = await app.operator("ace")
+    _, other = await app.operator("other")
+    plain = await registered(app, ace, additionalInfo="spare")
+    await line_of(app, plain)
+    path = f"/sensor/{plain['id']['id']}"
+    found = {
+        "plain": plain,
+        "linked": await app.get(ace, path),
+        "by number": await app.get(ace, "/sensor", mdn="01212345678"),
+        "listed": (await app.get(ace, "/sensors", limit=1))["data"][0],
+        "foreign": (await app.refused(other, "GET", "/sensor", mdn="01212345678"))[:2],
+        "unknown": (await app.refused(ace, "GET", "/sensor", mdn="01200000000"))[:2],
+        "both": (await app.refused(ace, "GET", "/sensor", mdn="01212345678", serialNo="SN-1"))[:2],
+        "no token": await put(app, ace, plain, credentialsId=None, additionalInfo={"extra": "van"}),
+        "as text": (await put(app, ace, plain, additionalInfo="lorry"))["additionalInfo"]["extra"],
+        "echoed": (await put(app, ace, plain, additionalInfo={"imsi": "450061"}))["additionalInfo"]["extra"],
+        "cleared": (await put(app, ace, plain, additionalInfo={"extra": None}))["additionalInfo"]["extra"],
+    }
 
     info = {"extra": "spare", "subscription": "LTEM", "imsi": "450061", "iccid": "8982"}
     linked = {**found["plain"], "additionalInfo": info, "mdn": "01212345678", "nwStatus": "01"}
@@ -357,11 +325,8 @@ def test_carrier_linked_sensor_has_its_line_in_the_record_and_is_found_by_number
     assert (found["as text"], found["echoed"], found["cleared"]) == ("lorry", "lorry", None)
 
 
-def test_registration_with_an_object_is_of_a_carrier_linked_device_and_needs_no_token(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        return await registered(app, admin, credentialsId=None, additionalInfo={"extra": "van", "iccid": ""})
-
-    record = rest.run(tmp_path, scenario)
+async def test_registration_with_an_object_is_of_a_carrier_linked_device_and_needs_no_token(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    record = await registered(app, admin, credentialsId=None, additionalInfo={"extra": "van", "iccid": ""})
 
     assert (record["credentialsId"], record["additionalInfo"]) == (None, "van")

@@ -47,99 +47,85 @@ def session_of(rest: Rest, token: str) -> tuple[str, str]:
     return ticket.session_id, ticket.token_id
 
 
-def test_each_use_gives_the_next_token_of_one_session(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[tuple[str, str]]:
-        await make(rest)
-        tokens = [await log_in(rest)]
-        for _ in range(3):
-            rest.now_ms += 60_000
-            tokens.append(str(await use(rest, tokens[-1])))
-        return [session_of(rest, token) for token in tokens]
-
-    seen = support.run(tmp_path, scenario)
+async def test_each_use_gives_the_next_token_of_one_session(app: Rest) -> None:
+    await make(app)
+    tokens = [await log_in(app)]
+    for _ in range(3):
+        app.now_ms += 60_000
+        tokens.append(str(await use(app, tokens[-1])))
+    seen = [session_of(app, token) for token in tokens]
 
     assert len({session for session, _ in seen}) == 1
     assert len({token for _, token in seen}) == 4
 
 
 @pytest.mark.parametrize(("later_ms", "good"), [(0, True), (GRACE_MS - 1, True), (GRACE_MS, False)])
-def test_token_before_is_good_for_a_moment_and_then_ends_the_session(tmp_path: Path, later_ms: int, good: bool) -> None:
-    async def scenario(rest: Rest) -> tuple[Any, ...]:
-        await make(rest)
-        first = await log_in(rest)
-        second = str(await use(rest, first))
-        rest.now_ms += later_ms
-        again = await use(rest, first)
-        known = session_of(rest, again) == session_of(rest, second) if isinstance(again, str) else again
-        return known, isinstance(await use(rest, second), str)
+async def test_token_before_is_good_for_a_moment_and_then_ends_the_session(
+    app: Rest, later_ms: int, good: bool
+) -> None:
+    await make(app)
+    first = await log_in(app)
+    second = str(await use(app, first))
+    app.now_ms += later_ms
+    again = await use(app, first)
+    known = session_of(app, again) == session_of(app, second) if isinstance(again, str) else again
 
-    assert support.run(tmp_path, scenario) == ((True, True) if good else ((401, 10), False))
-
-
-def test_token_before_the_last_ends_the_session_at_once(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[Any, ...]:
-        await make(rest)
-        first, other = await log_in(rest), await log_in(rest)
-        second = str(await use(rest, first))
-        third = str(await use(rest, second))
-        return await use(rest, first), await use(rest, third), isinstance(await use(rest, other), str)
-
-    # The thief and the owner are both out; another log-in of the account is none of the affair.
-    assert support.run(tmp_path, scenario) == ((401, 10), (401, 10), True)
+    assert (known, isinstance(await use(app, second), str)) == ((True, True) if good else ((401, 10), False))
 
 
-def test_thief_who_was_first_is_out_when_the_owner_comes_back(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[Any, ...]:
-        await make(rest)
-        stolen = await log_in(rest)
-        thiefs = str(await use(rest, stolen))
-        rest.now_ms += 3_600_000
-        return await use(rest, stolen), await use(rest, thiefs)
+async def test_token_before_the_last_ends_the_session_at_once(app: Rest) -> None:
+    await make(app)
+    first, other = await log_in(app), await log_in(app)
+    second = str(await use(app, first))
+    third = str(await use(app, second))
+    found = await use(app, first), await use(app, third), isinstance(await use(app, other), str)
 
-    assert support.run(tmp_path, scenario) == ((401, 10), (401, 10))
-
-
-def test_two_uses_at_once_get_the_same_next_token(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[int, bool]:
-        await make(rest)
-        first = await log_in(rest)
-        answers = await asyncio.gather(*(use(rest, first) for _ in range(8)))
-        return len({session_of(rest, str(each)) for each in answers}), isinstance(await use(rest, str(answers[3])), str)
-
-    assert support.run(tmp_path, scenario) == (1, True)
+    assert found == ((401, 10), (401, 10), True)
 
 
-def test_token_without_a_session_is_refused(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> Any:
-        user_id = await make(rest)
-        token = await log_in(rest)
-        await rest.store.write(lambda tx: sessions.revoke_all(tx, user_id))
-        return await use(rest, token)
+async def test_thief_who_was_first_is_out_when_the_owner_comes_back(app: Rest) -> None:
+    await make(app)
+    stolen = await log_in(app)
+    thiefs = str(await use(app, stolen))
+    app.now_ms += 3_600_000
 
-    assert support.run(tmp_path, scenario) == (401, 10)
-
-
-def test_disabled_account_gets_no_new_tokens(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> Any:
-        user_id = await make(rest)
-        token = await log_in(rest)
-        await rest.store.write(lambda tx: tx.run(update(account).where(account.c.id == user_id).values(enabled=False)))
-        return await use(rest, token)
-
-    assert support.run(tmp_path, scenario) == (401, 10)
+    assert (await use(app, stolen), await use(app, thiefs)) == ((401, 10), (401, 10))
 
 
-def test_session_lives_as_long_as_its_newest_token(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[Any, ...]:
-        await make(rest)
-        token = await log_in(rest)
-        rest.now_ms += 604_799_000
-        token = str(await use(rest, token))
-        (row,) = await rest.store.read(lambda tx: tx.all(select(account_session.c.expires_ms)))
-        rest.now_ms += 604_800_000
-        return row.expires_ms - rest.now_ms, await use(rest, token)
+async def test_two_uses_at_once_get_the_same_next_token(app: Rest) -> None:
+    await make(app)
+    first = await log_in(app)
+    answers = await asyncio.gather(*(use(app, first) for _ in range(8)))
+    found = len({session_of(app, str(each)) for each in answers}), isinstance(await use(app, str(answers[3])), str)
 
-    assert support.run(tmp_path, scenario) == (0, (401, 11))
+    assert found == (1, True)
+
+
+async def test_token_without_a_session_is_refused(app: Rest) -> None:
+    user_id = await make(app)
+    token = await log_in(app)
+    await app.store.write(lambda tx: sessions.revoke_all(tx, user_id))
+
+    assert await use(app, token) == (401, 10)
+
+
+async def test_disabled_account_gets_no_new_tokens(app: Rest) -> None:
+    user_id = await make(app)
+    token = await log_in(app)
+    await app.store.write(lambda tx: tx.run(update(account).where(account.c.id == user_id).values(enabled=False)))
+
+    assert await use(app, token) == (401, 10)
+
+
+async def test_session_lives_as_long_as_its_newest_token(app: Rest) -> None:
+    await make(app)
+    token = await log_in(app)
+    app.now_ms += 604_799_000
+    token = str(await use(app, token))
+    (row,) = await app.store.read(lambda tx: tx.all(select(account_session.c.expires_ms)))
+    app.now_ms += 604_800_000
+
+    assert (row.expires_ms - app.now_ms, await use(app, token)) == (0, (401, 11))
 
 
 def limited(rest: Rest, *, behind_proxy: bool = False, **settings: Any) -> httpx.AsyncClient:
@@ -269,9 +255,8 @@ def test_g33_requests_of_an_account_are_limited_when_set(tmp_path: Path) -> None
     assert other == later == (0, "")
 
 
-def test_g33_requests_are_not_limited_by_default(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> set[int]:
-        login = await rest.account("a@x.example", Authority.COMPANY_ADMIN)
-        return {(await rest.call(login, "GET", "/api/auth/user")).status_code for _ in range(300)}
+async def test_g33_requests_are_not_limited_by_default(app: Rest) -> None:
+    login = await app.account("a@x.example", Authority.COMPANY_ADMIN)
+    found = {(await app.call(login, "GET", "/api/auth/user")).status_code for _ in range(300)}
 
-    assert support.run(tmp_path, scenario) == {200}
+    assert found == {200}

@@ -27,23 +27,20 @@ async def keep(app, work):
     return await app.store.write(work)
 
 
-def test_trip_records_open_and_closed_have_every_field_in_order(tmp_path):
-    async def scenario(app):
-        admin, on = await fleet(app)
-        driver = await app.person(admin, Authority.DRIVER, "oh")
+async def test_trip_records_open_and_closed_have_every_field_in_order(app: rest.Rest):
+    admin, on = await fleet(app)
+    driver = await app.person(admin, Authority.DRIVER, "oh")
 
-        def two_trips(tx):
-            closed = journeys.keep_trip(
-                tx, app.ids, created_ms=FIRST_MS, payload={"tid": 1, "dis": 3505}, user_id=driver.user_id, **on
-            )
-            return closed, journeys.keep_trip(tx, app.ids, created_ms=FIRST_MS + 999, **on)
+    def two_trips(tx):
+        closed = journeys.keep_trip(
+            tx, app.ids, created_ms=FIRST_MS, payload={"tid": 1, "dis": 3505}, user_id=driver.user_id, **on
+        )
+        return closed, journeys.keep_trip(tx, app.ids, created_ms=FIRST_MS + 999, **on)
 
-        (_, closed), (_, still_open) = await keep(app, two_trips)
-        page = await app.get(admin, f"/vehicle/{on['vehicle_id']}/trips", limit=10)
-        latest = await app.get(admin, f"/vehicle/{on['vehicle_id']}/trip/latest")
-        return on, driver.user_id, closed, still_open, page, latest
-
-    on, driver, closed, still_open, page, latest = rest.run(tmp_path, scenario)
+    (_, closed), (_, still_open) = await keep(app, two_trips)
+    page = await app.get(admin, f"/vehicle/{on['vehicle_id']}/trips", limit=10)
+    latest = await app.get(admin, f"/vehicle/{on['vehicle_id']}/trip/latest")
+    driver = driver.user_id
 
     common = {
         "companyId": {"id": on["company_id"]},
@@ -80,40 +77,34 @@ def test_trip_records_open_and_closed_have_every_field_in_order(tmp_path):
     assert latest == newest
 
 
-def test_trip_of_an_unmounted_sensor_has_the_placeholder_and_no_vehicle_to_be_listed_under(tmp_path):
-    async def scenario(app):
-        admin, on = await fleet(app)
-        no, trip_id = await keep(
-            app, lambda tx: journeys.keep_trip(tx, app.ids, created_ms=FIRST_MS, **{**on, "vehicle_id": None})
-        )
-        await keep(
-            app, lambda tx: journeys.keep_microtrip(tx, app.ids, no, created_ms=FIRST_MS, payload={"lat": 1, "lon": 2})
-        )
-        return await app.get(admin, f"/trip/{trip_id}/microtrips", limit=20)
+async def test_trip_of_an_unmounted_sensor_has_the_placeholder_and_no_vehicle_to_be_listed_under(app: rest.Rest):
+    admin, on = await fleet(app)
+    no, trip_id = await keep(
+        app, lambda tx: journeys.keep_trip(tx, app.ids, created_ms=FIRST_MS, **{**on, "vehicle_id": None})
+    )
+    await keep(
+        app, lambda tx: journeys.keep_microtrip(tx, app.ids, no, created_ms=FIRST_MS, payload={"lat": 1, "lon": 2})
+    )
 
-    (microtrip,) = rest.run(tmp_path, scenario)["data"]
+    (microtrip,) = (await app.get(admin, f"/trip/{trip_id}/microtrips", limit=20))["data"]
 
     assert microtrip["vehicleId"] == {"id": ids.PLACEHOLDER}
 
 
-def test_microtrips_are_answered_newest_first_with_numbers_where_clients_need_them(tmp_path):
+async def test_microtrips_are_answered_newest_first_with_numbers_where_clients_need_them(app: rest.Rest):
     array = [{"lat": 37.5, "lon": "127.0", "sp": "12"}, {"lat": 37.6, "lon": 127.1, "sp": 13, "em": "0A"}]
 
-    async def scenario(app):
-        admin, on = await fleet(app)
+    admin, on = await fleet(app)
 
-        def one_trip(tx):
-            no, trip_id = journeys.keep_trip(tx, app.ids, created_ms=FIRST_MS, **on)
-            first = journeys.keep_microtrip(tx, app.ids, no, created_ms=FIRST_MS + 1, payload={"lat": 1.5, "lon": 2})
-            second = journeys.keep_microtrip(tx, app.ids, no, created_ms=FIRST_MS + 2, payload=array)
-            return trip_id, first, second
+    def one_trip(tx):
+        no, trip_id = journeys.keep_trip(tx, app.ids, created_ms=FIRST_MS, **on)
+        first = journeys.keep_microtrip(tx, app.ids, no, created_ms=FIRST_MS + 1, payload={"lat": 1.5, "lon": 2})
+        second = journeys.keep_microtrip(tx, app.ids, no, created_ms=FIRST_MS + 2, payload=array)
+        return trip_id, first, second
 
-        trip_id, first, second = await keep(app, one_trip)
-        page = await app.get(admin, f"/trip/{trip_id}/microtrips", limit=20)
-        latest = await app.get(admin, f"/vehicle/{on['vehicle_id']}/microtrip/latest")
-        return on, trip_id, first, second, page, latest
-
-    on, trip_id, first, second, page, latest = rest.run(tmp_path, scenario)
+    trip_id, first, second = await keep(app, one_trip)
+    page = await app.get(admin, f"/trip/{trip_id}/microtrips", limit=20)
+    latest = await app.get(admin, f"/vehicle/{on['vehicle_id']}/microtrip/latest")
 
     def record(microtrip_id, created_ms, payload):
         return {
@@ -173,18 +164,17 @@ def test_pages_of_trips_and_microtrips_visit_every_row_once_in_both_directions(t
     assert rest.run(tmp_path, scenario) == [[expected[::-1], expected, one, []]] * 2
 
 
-def test_latest_with_nothing_stored_is_not_found(tmp_path):
-    async def scenario(app):
-        admin, on = await fleet(app)
-        vehicle = f"/vehicle/{on['vehicle_id']}"
-        return [
-            await app.refused(admin, "GET", f"{vehicle}/trip/latest"),
-            await app.refused(admin, "GET", f"{vehicle}/microtrip/latest"),
-            await app.refused(admin, "GET", f"/vehicle/{UNKNOWN}/trip/latest"),
-            await app.refused(admin, "GET", f"/trip/{UNKNOWN}/microtrips", limit=1),
-        ]
+async def test_latest_with_nothing_stored_is_not_found(app: rest.Rest):
+    admin, on = await fleet(app)
+    vehicle = f"/vehicle/{on['vehicle_id']}"
+    found = [
+        await app.refused(admin, "GET", f"{vehicle}/trip/latest"),
+        await app.refused(admin, "GET", f"{vehicle}/microtrip/latest"),
+        await app.refused(admin, "GET", f"/vehicle/{UNKNOWN}/trip/latest"),
+        await app.refused(admin, "GET", f"/trip/{UNKNOWN}/microtrips", limit=1),
+    ]
 
-    assert rest.run(tmp_path, scenario) == [
+    assert found == [
         (404, 32, "The vehicle has no trip yet."),
         (404, 32, "The vehicle has no microtrip yet."),
         (404, 32, "There is no vehicle with this id."),
@@ -192,29 +182,28 @@ def test_latest_with_nothing_stored_is_not_found(tmp_path):
     ]
 
 
-def test_limit_is_required(tmp_path):
-    async def scenario(app):
-        admin, on = await fleet(app)
-        return await app.refused(admin, "GET", f"/vehicle/{on['vehicle_id']}/trips")
+async def test_limit_is_required(app: rest.Rest):
+    admin, on = await fleet(app)
 
-    assert rest.run(tmp_path, scenario) == (400, 31, "Parameter 'limit' can't be empty!")
+    assert await app.refused(admin, "GET", f"/vehicle/{on['vehicle_id']}/trips") == (
+        400,
+        31,
+        "Parameter 'limit' can't be empty!",
+    )
 
 
-def test_trip_by_its_id_says_why_it_has_no_score(tmp_path):
-    async def scenario(app):
-        admin, on = await fleet(app)
+async def test_trip_by_its_id_says_why_it_has_no_score(app: rest.Rest):
+    admin, on = await fleet(app)
 
-        def trips(tx):
-            return [
-                journeys.keep_trip(tx, app.ids, created_ms=FIRST_MS + n, not_scored=reason, **on)[1]
-                for n, reason in enumerate(("speed_implausible", None))
-            ]
+    def trips(tx):
+        return [
+            journeys.keep_trip(tx, app.ids, created_ms=FIRST_MS + n, not_scored=reason, **on)[1]
+            for n, reason in enumerate(("speed_implausible", None))
+        ]
 
-        refused, scored = await keep(app, trips)
-        listed = await app.get(admin, f"/vehicle/{on['vehicle_id']}/trips", limit=10)
-        return [await app.get(admin, f"/trip/{each}") for each in (refused, scored)], listed
-
-    (refused, scored), listed = rest.run(tmp_path, scenario)
+    refused, scored = await keep(app, trips)
+    listed = await app.get(admin, f"/vehicle/{on['vehicle_id']}/trips", limit=10)
+    (refused, scored) = [await app.get(admin, f"/trip/{each}") for each in (refused, scored)]
 
     assert (refused["notScored"], scored["notScored"]) == ("speed_implausible", None)
     assert {

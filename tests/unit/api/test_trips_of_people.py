@@ -36,23 +36,20 @@ def ids_of(page):
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_trips_are_those_that_the_person_drove_newest_first(tmp_path, role):
-    async def scenario(app):
-        logins, _, trips = await driven(app, role)
-        path = f"/{role.lower()}/{logins['person'].user_id}/trips"
-        first = await app.get(logins["p"], path, limit=2)
-        link = first["nextPageLink"]
-        pages = [
-            first,
-            await app.get(logins["p"], path, limit=2, idOffset=link["idOffset"]),
-            await app.get(logins["p"], path, limit=9, ascOrder="true"),
-            await app.get(logins["p"], path, limit=9, startTime=rest.NOW_MS + 1, endTime=rest.NOW_MS + 1),
-        ]
-        latest = await app.get(logins["p"], f"/{role.lower()}/{logins['person'].user_id}/trip/latest")
-        drivers = {trip["userId"]["id"] for trip in pages[2]["data"]}
-        return trips, [ids_of(page) for page in pages], latest["id"]["id"], drivers == {logins["person"].user_id}
-
-    trips, pages, latest, drivers = rest.run(tmp_path, scenario)
+async def test_trips_are_those_that_the_person_drove_newest_first(app: rest.Rest, role):
+    logins, _, trips = await driven(app, role)
+    path = f"/{role.lower()}/{logins['person'].user_id}/trips"
+    first = await app.get(logins["p"], path, limit=2)
+    link = first["nextPageLink"]
+    pages = [
+        first,
+        await app.get(logins["p"], path, limit=2, idOffset=link["idOffset"]),
+        await app.get(logins["p"], path, limit=9, ascOrder="true"),
+        await app.get(logins["p"], path, limit=9, startTime=rest.NOW_MS + 1, endTime=rest.NOW_MS + 1),
+    ]
+    latest = await app.get(logins["p"], f"/{role.lower()}/{logins['person'].user_id}/trip/latest")
+    drivers = {trip["userId"]["id"] for trip in pages[2]["data"]}
+    pages, latest, drivers = [ids_of(page) for page in pages], latest["id"]["id"], drivers == {logins["person"].user_id}
 
     assert pages == [[trips[2], trips[1]], [trips[0]], trips, [trips[1]]]
     assert (latest, drivers) == (trips[2], True)
@@ -60,55 +57,49 @@ def test_trips_are_those_that_the_person_drove_newest_first(tmp_path, role):
 
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("what", ["trips?limit=1", "trip/latest"])
-def test_trips_are_read_by_the_person_its_company_and_its_operator(tmp_path, role, what):
-    async def scenario(app):
-        logins, _, _ = await driven(app, role)
-        path = f"/{role.lower()}/{logins['person'].user_id}/{what}"
-        return {name: (await app.call(login, "GET", path)).status_code for name, login in logins.items()}
+async def test_trips_are_read_by_the_person_its_company_and_its_operator(app: rest.Rest, role, what):
+    logins, _, _ = await driven(app, role)
+    path = f"/{role.lower()}/{logins['person'].user_id}/{what}"
+    found = {name: (await app.call(login, "GET", path)).status_code for name, login in logins.items()}
 
-    assert rest.run(tmp_path, scenario) == {"operator": 200, "p": 200, "q": 403, "person": 200, "colleague": 403}
+    assert found == {"operator": 200, "p": 200, "q": 403, "person": 200, "colleague": 403}
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_latest_trip_of_who_never_drove_is_unknown(tmp_path, role):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        person = await app.person(admin, role, "han")
-        return (
-            await app.refused(admin, "GET", f"/{role.lower()}/{person.user_id}/trip/latest"),
-            await app.refused(admin, "GET", f"/{role.lower()}/{UNKNOWN}/trip/latest"),
-            await app.refused(admin, "GET", f"/{role.lower()}/{person.user_id}/trips?limit=2&idOffset={UNKNOWN}"),
-        )
+async def test_latest_trip_of_who_never_drove_is_unknown(app: rest.Rest, role):
+    _, admin = await app.operator("ace")
+    person = await app.person(admin, role, "han")
+    found = (
+        await app.refused(admin, "GET", f"/{role.lower()}/{person.user_id}/trip/latest"),
+        await app.refused(admin, "GET", f"/{role.lower()}/{UNKNOWN}/trip/latest"),
+        await app.refused(admin, "GET", f"/{role.lower()}/{person.user_id}/trips?limit=2&idOffset={UNKNOWN}"),
+    )
 
-    assert rest.run(tmp_path, scenario) == (
+    assert found == (
         (404, 32, f"The {role.lower()} has no trip yet."),
         (404, 32, f"There is no {role.lower()} with this id."),
         (400, 31, "Parameter 'idOffset' does not name an item of this list."),
     )
 
 
-def test_trips_with_a_deleted_vehicle_are_no_more(tmp_path):
-    async def scenario(app):
-        logins, vehicle, _ = await driven(app, Authority.DRIVER)
-        path = f"/driver/{logins['person'].user_id}"
-        deleted = await app.call(logins["p"], "DELETE", f"/vehicle/{vehicle}")
-        return (
-            deleted.status_code,
-            ids_of(await app.get(logins["p"], f"{path}/trips?limit=9")),
-            (await app.refused(logins["p"], "GET", f"{path}/trip/latest"))[:2],
-        )
+async def test_trips_with_a_deleted_vehicle_are_no_more(app: rest.Rest):
+    logins, vehicle, _ = await driven(app, Authority.DRIVER)
+    path = f"/driver/{logins['person'].user_id}"
+    deleted = await app.call(logins["p"], "DELETE", f"/vehicle/{vehicle}")
+    found = (
+        deleted.status_code,
+        ids_of(await app.get(logins["p"], f"{path}/trips?limit=9")),
+        (await app.refused(logins["p"], "GET", f"{path}/trip/latest"))[:2],
+    )
 
-    assert rest.run(tmp_path, scenario) == (200, [], (404, 32))
+    assert found == (200, [], (404, 32))
 
 
-def test_trips_stay_without_a_driver_when_the_person_is_deleted(tmp_path):
-    async def scenario(app):
-        logins, vehicle, trips = await driven(app, Authority.DRIVER)
-        deleted = await app.call(logins["p"], "DELETE", f"/driver/{logins['person'].user_id}")
-        page = await app.get(logins["p"], f"/vehicle/{vehicle}/trips?limit=9&ascOrder=true")
-        return deleted.json(), trips, [(trip["id"]["id"], trip["userId"]["id"]) for trip in page["data"][:3]]
-
-    deleted, trips, seen = rest.run(tmp_path, scenario)
+async def test_trips_stay_without_a_driver_when_the_person_is_deleted(app: rest.Rest):
+    logins, vehicle, trips = await driven(app, Authority.DRIVER)
+    deleted = await app.call(logins["p"], "DELETE", f"/driver/{logins['person'].user_id}")
+    page = await app.get(logins["p"], f"/vehicle/{vehicle}/trips?limit=9&ascOrder=true")
+    deleted, seen = deleted.json(), [(trip["id"]["id"], trip["userId"]["id"]) for trip in page["data"][:3]]
 
     assert deleted == {}
     assert seen == [(trip, "13814000-1dd2-11b2-8080-808080808080") for trip in trips]

@@ -15,20 +15,17 @@ from tripline.store.lists import Window
 from tripline.store.tables import vehicle
 
 
-def test_change_replaces_what_is_named_and_leaves_the_rest(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        before = await app.post(
-            admin,
-            "/vehicle",
-            {"vehicleNo": "1", "mileage": 5, "vendor": "Kia", "modelYear": "2018", "category": "BUS", "usage": "tour"},
-        )
-        path = f"/vehicle/{before['id']['id']}"
-        body = {"vehicleNo": "2", "usage": None, "displacement": 1998, "enabled": False}
-        changed = (await app.call(admin, "PUT", path, body)).json()
-        return before, changed, await app.get(admin, path)
-
-    before, changed, after = rest.run(tmp_path, scenario)
+async def test_change_replaces_what_is_named_and_leaves_the_rest(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    before = await app.post(
+        admin,
+        "/vehicle",
+        {"vehicleNo": "1", "mileage": 5, "vendor": "Kia", "modelYear": "2018", "category": "BUS", "usage": "tour"},
+    )
+    path = f"/vehicle/{before['id']['id']}"
+    body = {"vehicleNo": "2", "usage": None, "displacement": 1998, "enabled": False}
+    changed = (await app.call(admin, "PUT", path, body)).json()
+    after = await app.get(admin, path)
 
     assert changed == {**before, "vehicleNo": "2", "usage": None, "displacement": 1998}
     assert after == changed
@@ -57,19 +54,16 @@ def test_lists_of_vehicles_and_rights_go_by_a_new_number(tmp_path):
     assert listed == ["2", "3", "4"]
 
 
-def test_empty_change_answers_the_record(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        vehicle_id = await vehicle_of(app, admin, vendor="Kia")
-        before = await app.get(admin, f"/vehicle/{vehicle_id}")
-        return before, (await app.call(admin, "PUT", f"/vehicle/{vehicle_id}", {})).json()
-
-    before, answer = rest.run(tmp_path, scenario)
+async def test_empty_change_answers_the_record(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    vehicle_id = await vehicle_of(app, admin, vendor="Kia")
+    before = await app.get(admin, f"/vehicle/{vehicle_id}")
+    answer = (await app.call(admin, "PUT", f"/vehicle/{vehicle_id}", {})).json()
 
     assert answer == before
 
 
-def test_change_refuses_what_registration_refuses_and_changes_nothing(tmp_path):
+async def test_change_refuses_what_registration_refuses_and_changes_nothing(app: rest.Rest):
     bodies = {
         "no number": {"vehicleNo": None},
         "empty number": {"vehicleNo": ""},
@@ -81,20 +75,17 @@ def test_change_refuses_what_registration_refuses_and_changes_nothing(tmp_path):
         "no object": [1],
     }
 
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        path = f"/vehicle/{await vehicle_of(app, admin)}"
-        before = await app.get(admin, path)
-        refusals = {name: (await app.refused(admin, "PUT", path, body))[:2] for name, body in bodies.items()}
-        return refusals, before, await app.get(admin, path)
-
-    refusals, before, after = rest.run(tmp_path, scenario)
+    _, admin = await app.operator("ace")
+    path = f"/vehicle/{await vehicle_of(app, admin)}"
+    before = await app.get(admin, path)
+    refusals = {name: (await app.refused(admin, "PUT", path, body))[:2] for name, body in bodies.items()}
+    after = await app.get(admin, path)
 
     assert refusals == dict.fromkeys(bodies, (400, 31))
     assert after == before
 
 
-def test_g5_change_takes_every_bound_itself(tmp_path):
+async def test_g5_change_takes_every_bound_itself(app: rest.Rest):
     body = {
         "vehicleNo": "n" * 255,
         "vendor": "v" * 255,
@@ -104,93 +95,77 @@ def test_g5_change_takes_every_bound_itself(tmp_path):
         "displacement": 0,
     }
 
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        answer = await app.call(admin, "PUT", f"/vehicle/{await vehicle_of(app, admin)}", body)
-        return answer.status_code, answer.json()
-
-    status, record = rest.run(tmp_path, scenario)
+    _, admin = await app.operator("ace")
+    answer = await app.call(admin, "PUT", f"/vehicle/{await vehicle_of(app, admin)}", body)
+    status, record = answer.status_code, answer.json()
 
     assert status == 200
     assert {name: record[name] for name in body} == {**body, "modelYear": 2100}
 
 
-def test_h5_number_stays_unique_in_the_service_type(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        _, other = await app.operator("other")
-        path = f"/vehicle/{await vehicle_of(app, admin, '1')}"
-        await vehicle_of(app, admin, "2")
-        await vehicle_of(app, other, "3")
-        taken = await app.refused(admin, "PUT", path, {"vehicleNo": "2"})
-        own = (await app.call(admin, "PUT", path, {"vehicleNo": "1"})).status_code
-        elsewhere = (await app.call(admin, "PUT", path, {"vehicleNo": "3"})).status_code
-        return taken, own, elsewhere
-
-    taken, own, elsewhere = rest.run(tmp_path, scenario)
+async def test_h5_number_stays_unique_in_the_service_type(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    _, other = await app.operator("other")
+    path = f"/vehicle/{await vehicle_of(app, admin, '1')}"
+    await vehicle_of(app, admin, "2")
+    await vehicle_of(app, other, "3")
+    taken = await app.refused(admin, "PUT", path, {"vehicleNo": "2"})
+    own = (await app.call(admin, "PUT", path, {"vehicleNo": "1"})).status_code
+    elsewhere = (await app.call(admin, "PUT", path, {"vehicleNo": "3"})).status_code
 
     assert taken == (400, 31, "Parameter 'vehicleNo': a vehicle with the number 2 is already registered.")
     assert (own, elsewhere) == (200, 200)
 
 
-def test_borrower_and_operator_change_a_vehicle_but_do_not_delete_it(tmp_path):
-    async def scenario(app):
-        _, operator = await app.operator("ace")
-        _, owner = await app.partner(operator, "p@p.example")
-        _, borrower = await app.partner(operator, "r@r.example")
-        _, stranger = await app.partner(operator, "s@s.example")
-        path = f"/vehicle/{(vehicle_id := await vehicle_of(app, owner))}"
-        await delegate(app, vehicle_id, owner, borrower)
-        director = await app.person(owner, Authority.DIRECTOR, "managing")
-        await app.post(owner, f"{path}/director/{director.user_id}")
-        actors = {"operator": operator, "borrower": borrower, "stranger": stranger, "director": director}
-        changes = {
-            name: (await app.call(actor, "PUT", path, {"vendor": name})).status_code for name, actor in actors.items()
-        }
-        deletions = {name: (await app.call(actor, "DELETE", path)).status_code for name, actor in actors.items()}
-        return changes, deletions
-
-    changes, deletions = rest.run(tmp_path, scenario)
+async def test_borrower_and_operator_change_a_vehicle_but_do_not_delete_it(app: rest.Rest):
+    _, operator = await app.operator("ace")
+    _, owner = await app.partner(operator, "p@p.example")
+    _, borrower = await app.partner(operator, "r@r.example")
+    _, stranger = await app.partner(operator, "s@s.example")
+    path = f"/vehicle/{(vehicle_id := await vehicle_of(app, owner))}"
+    await delegate(app, vehicle_id, owner, borrower)
+    director = await app.person(owner, Authority.DIRECTOR, "managing")
+    await app.post(owner, f"{path}/director/{director.user_id}")
+    actors = {"operator": operator, "borrower": borrower, "stranger": stranger, "director": director}
+    changes = {
+        name: (await app.call(actor, "PUT", path, {"vendor": name})).status_code for name, actor in actors.items()
+    }
+    deletions = {name: (await app.call(actor, "DELETE", path)).status_code for name, actor in actors.items()}
 
     assert changes == {"operator": 200, "borrower": 200, "stranger": 403, "director": 200}
     assert deletions == {"operator": 403, "borrower": 403, "stranger": 403, "director": 200}
 
 
-def test_ownership_is_told_before_the_body(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        _, other = await app.operator("other")
-        path = f"/vehicle/{await vehicle_of(app, admin)}"
-        return [
-            (await app.refused(other, "PUT", path, b"no json"))[:2],
-            (await app.refused(admin, "PUT", f"/vehicle/{UNKNOWN}", b"no json"))[:2],
-            (await app.refused(admin, "PUT", "/vehicle/1", b"no json"))[:2],
-            (await app.refused(admin, "PUT", path, b"no json"))[:2],
-        ]
+async def test_ownership_is_told_before_the_body(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    _, other = await app.operator("other")
+    path = f"/vehicle/{await vehicle_of(app, admin)}"
+    found = [
+        (await app.refused(other, "PUT", path, b"no json"))[:2],
+        (await app.refused(admin, "PUT", f"/vehicle/{UNKNOWN}", b"no json"))[:2],
+        (await app.refused(admin, "PUT", "/vehicle/1", b"no json"))[:2],
+        (await app.refused(admin, "PUT", path, b"no json"))[:2],
+    ]
 
-    assert rest.run(tmp_path, scenario) == [(403, 20), (404, 32), (400, 31), (400, 31)]
+    assert found == [(403, 20), (404, 32), (400, 31), (400, 31)]
 
 
-def test_vehicle_is_found_by_its_number_in_the_callers_service_type(tmp_path):
-    async def scenario(app):
-        _, operator = await app.operator("ace")
-        _, partner = await app.partner(operator, "p@p.example")
-        _, stranger = await app.partner(operator, "s@s.example")
-        _, other = await app.operator("other")
-        number = "12가 3456&b=c"
-        record = await app.post(partner, "/vehicle", {"vehicleNo": number, "mileage": 1})
-        await vehicle_of(app, other, "X")
-        return (
-            record,
-            [await app.get(login, "/vehicle", vehicleNo=number) for login in (partner, operator)],
-            await app.refused(stranger, "GET", "/vehicle", vehicleNo=number),
-            await app.refused(partner, "GET", "/vehicle", vehicleNo="12"),
-            await app.refused(partner, "GET", "/vehicle", vehicleNo="X"),
-            await app.refused(partner, "GET", "/vehicle", vehicleNo=""),
-            await app.refused(partner, "GET", "/vehicle"),
-        )
-
-    record, found, foreign, part, elsewhere, empty, missing = rest.run(tmp_path, scenario)
+async def test_vehicle_is_found_by_its_number_in_the_callers_service_type(app: rest.Rest):
+    _, operator = await app.operator("ace")
+    _, partner = await app.partner(operator, "p@p.example")
+    _, stranger = await app.partner(operator, "s@s.example")
+    _, other = await app.operator("other")
+    number = "12가 3456&b=c"
+    record = await app.post(partner, "/vehicle", {"vehicleNo": number, "mileage": 1})
+    await vehicle_of(app, other, "X")
+    found, foreign, part, elsewhere, empty, missing = (
+        [await app.get(login, "/vehicle", vehicleNo=number) for login in (partner, operator)],
+        await app.refused(stranger, "GET", "/vehicle", vehicleNo=number),
+        await app.refused(partner, "GET", "/vehicle", vehicleNo="12"),
+        await app.refused(partner, "GET", "/vehicle", vehicleNo="X"),
+        await app.refused(partner, "GET", "/vehicle", vehicleNo=""),
+        await app.refused(partner, "GET", "/vehicle"),
+    )
 
     assert found == [record, record]
     assert foreign == (403, 20, "This vehicle is outside your reach.")
@@ -198,18 +173,16 @@ def test_vehicle_is_found_by_its_number_in_the_callers_service_type(tmp_path):
     assert empty == missing == (400, 31, "Parameter 'vehicleNo' can't be empty!")
 
 
-def test_g9_activation_moves_the_state_and_again_changes_nothing(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        path = f"/vehicle/{await vehicle_of(app, admin)}"
-        steps = [(await app.get(admin, path))["status"]]
-        for verb in ("deactivate", "activate", "activate", "deactivate", "deactivate"):
-            record = await app.post(admin, f"{path}/{verb}")
-            assert record == await app.get(admin, path)
-            steps.append(record["status"])
-        return steps
+async def test_g9_activation_moves_the_state_and_again_changes_nothing(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    path = f"/vehicle/{await vehicle_of(app, admin)}"
+    steps = [(await app.get(admin, path))["status"]]
+    for verb in ("deactivate", "activate", "activate", "deactivate", "deactivate"):
+        record = await app.post(admin, f"{path}/{verb}")
+        assert record == await app.get(admin, path)
+        steps.append(record["status"])
 
-    assert rest.run(tmp_path, scenario) == [
+    assert steps == [
         "DEACTIVATED",
         "DEACTIVATED",
         "ACTIVATED",
@@ -219,21 +192,20 @@ def test_g9_activation_moves_the_state_and_again_changes_nothing(tmp_path):
     ]
 
 
-def test_vehicle_is_activated_by_who_directs_or_holds_it(tmp_path):
-    async def scenario(app):
-        _, operator = await app.operator("ace")
-        _, owner = await app.partner(operator, "p@p.example")
-        _, stranger = await app.partner(operator, "s@s.example")
-        path = f"/vehicle/{(vehicle_id := await vehicle_of(app, owner))}"
-        director = await app.person(owner, Authority.DIRECTOR, "director")
-        delegated = await app.person(stranger, Authority.DIRECTOR, "delegated")
-        driver = await app.person(owner, Authority.DRIVER, "driver")
-        await give_right(app, vehicle_id, delegated, "DELEGATED_DIRECTOR")
-        await give_right(app, vehicle_id, driver, "DRIVER")
-        logins = (operator, owner, stranger, director, delegated, driver)
-        return [(await app.call(login, "POST", f"{path}/activate")).status_code for login in logins]
+async def test_vehicle_is_activated_by_who_directs_or_holds_it(app: rest.Rest):
+    _, operator = await app.operator("ace")
+    _, owner = await app.partner(operator, "p@p.example")
+    _, stranger = await app.partner(operator, "s@s.example")
+    path = f"/vehicle/{(vehicle_id := await vehicle_of(app, owner))}"
+    director = await app.person(owner, Authority.DIRECTOR, "director")
+    delegated = await app.person(stranger, Authority.DIRECTOR, "delegated")
+    driver = await app.person(owner, Authority.DRIVER, "driver")
+    await give_right(app, vehicle_id, delegated, "DELEGATED_DIRECTOR")
+    await give_right(app, vehicle_id, driver, "DRIVER")
+    logins = (operator, owner, stranger, director, delegated, driver)
+    found = [(await app.call(login, "POST", f"{path}/activate")).status_code for login in logins]
 
-    assert rest.run(tmp_path, scenario) == [200, 200, 403, 403, 200, 403]
+    assert found == [200, 200, 403, 403, 200, 403]
 
 
 async def counted(app, login, **query):
@@ -241,28 +213,27 @@ async def counted(app, login, **query):
     return answer.json().get("count", answer.status_code)
 
 
-def test_counts_hold_what_the_caller_may_see(tmp_path):
-    async def scenario(app):
-        _, operator = await app.operator("ace")
-        _, owner = await app.partner(operator, "p@p.example")
-        _, borrower = await app.partner(operator, "r@r.example")
-        _, other = await app.operator("other")
-        await vehicle_of(app, operator, "op")
-        await vehicle_of(app, other, "x")
-        first, second, _ = [await vehicle_of(app, owner, number) for number in "123"]
-        await delegate(app, first, owner, borrower)
-        director = await app.person(owner, Authority.DIRECTOR, "director")
-        driver = await app.person(owner, Authority.DRIVER, "driver")
-        idle = await app.person(owner, Authority.DRIVER, "idle")
-        await app.post(owner, f"/vehicle/{second}/director/{director.user_id}")
-        await give_right(app, first, director, "DELEGATED_DIRECTOR")
-        await give_right(app, first, driver, "DRIVER")
-        logins = (operator, owner, borrower, other, director, driver, idle)
-        both = {"companyId": owner.company_id, "serviceType": "ace"}
-        queries = ({}, {"companyId": owner.company_id}, both, {"serviceType": "ace"}, {"companyId": UNKNOWN})
-        return [[await counted(app, login, **query) for login in logins] for query in queries]
-
-    own, of_owner, of_both, of_type, unknown = rest.run(tmp_path, scenario)
+async def test_counts_hold_what_the_caller_may_see(app: rest.Rest):
+    _, operator = await app.operator("ace")
+    _, owner = await app.partner(operator, "p@p.example")
+    _, borrower = await app.partner(operator, "r@r.example")
+    _, other = await app.operator("other")
+    await vehicle_of(app, operator, "op")
+    await vehicle_of(app, other, "x")
+    first, second, _ = [await vehicle_of(app, owner, number) for number in "123"]
+    await delegate(app, first, owner, borrower)
+    director = await app.person(owner, Authority.DIRECTOR, "director")
+    driver = await app.person(owner, Authority.DRIVER, "driver")
+    idle = await app.person(owner, Authority.DRIVER, "idle")
+    await app.post(owner, f"/vehicle/{second}/director/{director.user_id}")
+    await give_right(app, first, director, "DELEGATED_DIRECTOR")
+    await give_right(app, first, driver, "DRIVER")
+    logins = (operator, owner, borrower, other, director, driver, idle)
+    both = {"companyId": owner.company_id, "serviceType": "ace"}
+    queries = ({}, {"companyId": owner.company_id}, both, {"serviceType": "ace"}, {"companyId": UNKNOWN})
+    own, of_owner, of_both, of_type, unknown = [
+        [await counted(app, login, **query) for login in logins] for query in queries
+    ]
 
     assert own == [1, 3, 0, 1, 2, 1, 0]
     assert of_owner == of_both == [3, 3, 403, 403, 2, 1, 0]
@@ -270,52 +241,50 @@ def test_counts_hold_what_the_caller_may_see(tmp_path):
     assert unknown == [404] * 7
 
 
-def test_counts_tell_vehicles_without_sensor_and_those_driving(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        mounted, driving, parking, ended, _ = [await vehicle_of(app, admin, number) for number in "12345"]
-        body = {"serialNo": "S", "type": "GPS", "credentialsId": "s" * 20}
-        sensor_id = (await app.post(admin, "/sensor", body))["id"]["id"]
-        await app.post(admin, f"/sensor/{sensor_id}/vehicle/{mounted}")
+async def test_counts_tell_vehicles_without_sensor_and_those_driving(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    mounted, driving, parking, ended, _ = [await vehicle_of(app, admin, number) for number in "12345"]
+    body = {"serialNo": "S", "type": "GPS", "credentialsId": "s" * 20}
+    sensor_id = (await app.post(admin, "/sensor", body))["id"]["id"]
+    await app.post(admin, f"/sensor/{sensor_id}/vehicle/{mounted}")
 
-        def drive(tx):
-            for vehicle_id, more in (
-                (driving, {}),
-                (driving, {"state": "LAPSED"}),
-                (parking, {"parking": True}),
-                (ended, {"payload": {}}),
-            ):
-                columns = {"company_id": admin.company_id, "vehicle_id": vehicle_id, "sensor_id": None}
-                _, trip_id = journeys.keep_trip(tx, app.ids, created_ms=1, **columns, **more)
-                tx.run(update(vehicle).where(vehicle.c.id == vehicle_id).values(latest_trip_id=trip_id))
-                positions.write(tx, (vehicle_id, 1, 37.0, 127.0, 50.0, None, False, True, sensor_id))
+    def drive(tx):
+        for vehicle_id, more in (
+            (driving, {}),
+            (driving, {"state": "LAPSED"}),
+            (parking, {"parking": True}),
+            (ended, {"payload": {}}),
+        ):
+            columns = {"company_id": admin.company_id, "vehicle_id": vehicle_id, "sensor_id": None}
+            _, trip_id = journeys.keep_trip(tx, app.ids, created_ms=1, **columns, **more)
+            tx.run(update(vehicle).where(vehicle.c.id == vehicle_id).values(latest_trip_id=trip_id))
+            positions.write(tx, (vehicle_id, 1, 37.0, 127.0, 50.0, None, False, True, sensor_id))
 
-        await app.store.write(drive)
-        queries = (
-            {},
-            {"sensor": "false"},
-            {"sensor": "TRUE"},
-            {"driving": "true"},
-            {"driving": "false"},
-            {"sensor": "false", "driving": "true"},
-            {"sensor": ""},
-        )
-        return [
-            [await counted(app, admin, **query, **of) for query in queries]
-            for of in ({}, {"companyId": admin.company_id}, {"serviceType": "ace"})
-        ]
+    await app.store.write(drive)
+    queries = (
+        {},
+        {"sensor": "false"},
+        {"sensor": "TRUE"},
+        {"driving": "true"},
+        {"driving": "false"},
+        {"sensor": "false", "driving": "true"},
+        {"sensor": ""},
+    )
+    found = [
+        [await counted(app, admin, **query, **of) for query in queries]
+        for of in ({}, {"companyId": admin.company_id}, {"serviceType": "ace"})
+    ]
 
-    assert rest.run(tmp_path, scenario) == [[5, 4, 1, 1, 4, 1, 5]] * 3
+    assert found == [[5, 4, 1, 1, 4, 1, 5]] * 3
 
 
-def test_counts_refuse_what_cannot_be_read(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        granted = await app.account("g@g.example", Authority.COMPANY_ADMIN)
-        return [
-            (await app.refused(admin, "GET", "/vehicles/count", companyId="1"))[:2],
-            (await app.refused(admin, "GET", "/vehicles/count", sensor="perhaps"))[:2],
-            (await app.refused(granted, "GET", "/vehicles/count"))[:2],
-        ]
+async def test_counts_refuse_what_cannot_be_read(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    granted = await app.account("g@g.example", Authority.COMPANY_ADMIN)
+    found = [
+        (await app.refused(admin, "GET", "/vehicles/count", companyId="1"))[:2],
+        (await app.refused(admin, "GET", "/vehicles/count", sensor="perhaps"))[:2],
+        (await app.refused(granted, "GET", "/vehicles/count"))[:2],
+    ]
 
-    assert rest.run(tmp_path, scenario) == [(400, 31), (400, 31), (403, 20)]
+    assert found == [(400, 31), (400, 31), (403, 20)]

@@ -54,90 +54,71 @@ def test_registration_refusals_name_the_parameter(tmp_path):
 
 
 @pytest.mark.parametrize("number", ["1e308", "1E400", "-1E400", "1" * 400, "[1e400]", '{"a": [1e400]}'])
-def test_number_that_no_field_may_have_is_refused_by_name(tmp_path, number):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        body = f'{{"vehicleNo": "1", "mileage": 1, "displacement": {number}}}'
-        return await app.refused(admin, "POST", "/vehicle", body.encode())
-
-    status, code, message = rest.run(tmp_path, scenario)
+async def test_number_that_no_field_may_have_is_refused_by_name(app: rest.Rest, number):
+    _, admin = await app.operator("ace")
+    body = f'{{"vehicleNo": "1", "mileage": 1, "displacement": {number}}}'
+    status, code, message = await app.refused(admin, "POST", "/vehicle", body.encode())
 
     assert (status, code, message.split(" ")[:2]) == (400, 31, ["Parameter", "'displacement'"])
 
 
-def test_registration_ignores_unknown_fields_and_keeps_values_as_data(tmp_path):
+async def test_registration_ignores_unknown_fields_and_keeps_values_as_data(app: rest.Rest):
     number = "'; DROP TABLE vehicle; --"
 
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        body = {"vehicleNo": number, "mileage": 1, "usage": "<script>&amp;%s{}", "Status": "ACTIVATED", "x": {"y": 1}}
-        vehicle = await app.post(admin, "/vehicle", body)
-        return await app.get(admin, f"/vehicle/{vehicle['id']['id']}")
-
-    vehicle = rest.run(tmp_path, scenario)
+    _, admin = await app.operator("ace")
+    body = {"vehicleNo": number, "mileage": 1, "usage": "<script>&amp;%s{}", "Status": "ACTIVATED", "x": {"y": 1}}
+    vehicle = await app.post(admin, "/vehicle", body)
+    vehicle = await app.get(admin, f"/vehicle/{vehicle['id']['id']}")
 
     assert (vehicle["vehicleNo"], vehicle["usage"], vehicle["status"]) == (number, "<script>&amp;%s{}", "DEACTIVATED")
 
 
-def test_h5_number_is_unique_in_the_service_type_and_free_in_another(tmp_path):
+async def test_h5_number_is_unique_in_the_service_type_and_free_in_another(app: rest.Rest):
     body = {"vehicleNo": "12가3456", "mileage": 1}
 
-    async def scenario(app):
-        _, ace = await app.operator("ace")
-        _, partner = await app.partner(ace, "admin@partner.example")
-        _, other = await app.operator("other")
-        await app.post(ace, "/vehicle", body)
-        await app.post(other, "/vehicle", body)
-        return [await app.refused(login, "POST", "/vehicle", body) for login in (ace, partner)]
-
-    refusals = rest.run(tmp_path, scenario)
+    _, ace = await app.operator("ace")
+    _, partner = await app.partner(ace, "admin@partner.example")
+    _, other = await app.operator("other")
+    await app.post(ace, "/vehicle", body)
+    await app.post(other, "/vehicle", body)
+    refusals = [await app.refused(login, "POST", "/vehicle", body) for login in (ace, partner)]
 
     taken = (400, 31, "Parameter 'vehicleNo': a vehicle with the number 12가3456 is already registered.")
     assert refusals == [taken, taken]
 
 
-def test_rule_2_vehicle_of_a_director_is_managed_by_that_director(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        director = await app.person(admin, Authority.DIRECTOR, "han")
-        vehicle = await app.post(director, "/vehicle", {"vehicleNo": "1", "mileage": 1})
-        return director, vehicle
-
-    director, vehicle = rest.run(tmp_path, scenario)
+async def test_rule_2_vehicle_of_a_director_is_managed_by_that_director(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    director = await app.person(admin, Authority.DIRECTOR, "han")
+    vehicle = await app.post(director, "/vehicle", {"vehicleNo": "1", "mileage": 1})
 
     assert vehicle["directorId"] == {"id": director.user_id}
 
 
-def test_rule_3_vehicle_of_a_partner_can_be_read_by_the_operator(tmp_path):
-    async def scenario(app):
-        _, ace = await app.operator("ace")
-        _, partner = await app.partner(ace, "admin@partner.example")
-        vehicle = await app.post(partner, "/vehicle", {"vehicleNo": "1", "mileage": 1})
-        return vehicle, await app.get(ace, f"/vehicle/{vehicle['id']['id']}")
-
-    registered, read = rest.run(tmp_path, scenario)
+async def test_rule_3_vehicle_of_a_partner_can_be_read_by_the_operator(app: rest.Rest):
+    _, ace = await app.operator("ace")
+    _, partner = await app.partner(ace, "admin@partner.example")
+    vehicle = await app.post(partner, "/vehicle", {"vehicleNo": "1", "mileage": 1})
+    registered, read = vehicle, await app.get(ace, f"/vehicle/{vehicle['id']['id']}")
 
     assert read == registered
 
 
-def test_checks_run_in_order_token_role_id_existence_ownership_body(tmp_path):
-    async def scenario(app):
-        _, ace = await app.operator("ace")
-        _, other = await app.operator("other")
-        driver = await app.person(ace, Authority.DRIVER, "oh")
-        foreign = await app.post(other, "/vehicle", {"vehicleNo": "1", "mileage": 1})
-        granted = await app.account("granted@x.example", Authority.COMPANY_ADMIN)
-        return [
-            await app.refused(None, "POST", "/vehicle", [1]),
-            await app.refused(driver, "POST", "/vehicle", [1]),
-            await app.refused(granted, "POST", "/vehicle", [1]),
-            await app.refused(ace, "POST", "/vehicle", [1]),
-            await app.refused(ace, "GET", "/vehicle/not-a-uuid"),
-            await app.refused(ace, "GET", f"/vehicle/{UNKNOWN}"),
-            await app.refused(ace, "GET", f"/vehicle/{foreign['id']['id']}"),
-        ]
-
-    refusals = rest.run(tmp_path, scenario)
+async def test_checks_run_in_order_token_role_id_existence_ownership_body(app: rest.Rest):
+    _, ace = await app.operator("ace")
+    _, other = await app.operator("other")
+    driver = await app.person(ace, Authority.DRIVER, "oh")
+    foreign = await app.post(other, "/vehicle", {"vehicleNo": "1", "mileage": 1})
+    granted = await app.account("granted@x.example", Authority.COMPANY_ADMIN)
+    refusals = [
+        await app.refused(None, "POST", "/vehicle", [1]),
+        await app.refused(driver, "POST", "/vehicle", [1]),
+        await app.refused(granted, "POST", "/vehicle", [1]),
+        await app.refused(ace, "POST", "/vehicle", [1]),
+        await app.refused(ace, "GET", "/vehicle/not-a-uuid"),
+        await app.refused(ace, "GET", f"/vehicle/{UNKNOWN}"),
+        await app.refused(ace, "GET", f"/vehicle/{foreign['id']['id']}"),
+    ]
 
     assert [refusal[:2] for refusal in refusals] == [
         (401, 10),
@@ -150,34 +131,28 @@ def test_checks_run_in_order_token_role_id_existence_ownership_body(tmp_path):
     ]
 
 
-def test_read_accepts_the_id_in_upper_case(tmp_path):
-    async def scenario(app):
-        _, ace = await app.operator("ace")
-        vehicle = await app.post(ace, "/vehicle", {"vehicleNo": "1", "mileage": 1})
-        return vehicle, await app.get(ace, f"/vehicle/{vehicle['id']['id'].upper()}")
-
-    registered, read = rest.run(tmp_path, scenario)
+async def test_read_accepts_the_id_in_upper_case(app: rest.Rest):
+    _, ace = await app.operator("ace")
+    vehicle = await app.post(ace, "/vehicle", {"vehicleNo": "1", "mileage": 1})
+    registered, read = vehicle, await app.get(ace, f"/vehicle/{vehicle['id']['id'].upper()}")
 
     assert read == registered
 
 
-def test_list_of_a_company_pages_by_number_with_exact_has_next(tmp_path):
-    async def scenario(app):
-        company, ace = await app.operator("ace")
-        for number in ("B-2", "a-1", "B-1"):
-            await app.post(ace, "/vehicle", {"vehicleNo": number, "mileage": 1})
-        path = f"/company/{company['id']['id']}/vehicles"
-        first = await app.get(ace, path, limit=2)
-        link = {key: value for key, value in first["nextPageLink"].items() if value is not None}
-        return {
-            "first": first,
-            "second": await app.get(ace, path, **link),
-            "exactly full": await app.get(ace, path, limit=3),
-            "search": await app.get(ace, path, limit=3, textSearch="b-"),
-            "by id alone": await app.get(ace, path, limit=2, idOffset=link["idOffset"]),
-        }
-
-    pages = rest.run(tmp_path, scenario)
+async def test_list_of_a_company_pages_by_number_with_exact_has_next(app: rest.Rest):
+    company, ace = await app.operator("ace")
+    for number in ("B-2", "a-1", "B-1"):
+        await app.post(ace, "/vehicle", {"vehicleNo": number, "mileage": 1})
+    path = f"/company/{company['id']['id']}/vehicles"
+    first = await app.get(ace, path, limit=2)
+    link = {key: value for key, value in first["nextPageLink"].items() if value is not None}
+    pages = {
+        "first": first,
+        "second": await app.get(ace, path, **link),
+        "exactly full": await app.get(ace, path, limit=3),
+        "search": await app.get(ace, path, limit=3, textSearch="b-"),
+        "by id alone": await app.get(ace, path, limit=2, idOffset=link["idOffset"]),
+    }
 
     def numbers(page):
         return [vehicle["vehicleNo"] for vehicle in page["data"]], page["hasNext"]

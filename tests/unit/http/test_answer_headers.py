@@ -23,22 +23,19 @@ def addressed(path):
     return "/".join("page.js" if part == "{file}" else "x" if part[:1] == "{" else part for part in path.split("/"))
 
 
-def test_every_answer_is_of_the_told_type_and_kept_by_nobody(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        answers = {}
-        for name, each in OPERATIONS.items():
-            for login in (None, admin):
-                answers[name, login] = await app.call(login, each.method, addressed(each.path))
-        good = {
-            "record": await app.call(admin, "GET", "/company/me"),
-            "head": await app.call(admin, "HEAD", "/company/me"),
-            "nothing there": await app.call(admin, "GET", "/api/none"),
-            "no such method": await app.call(admin, "DELETE", "/company/me/x"),
-        }
-        return {**answers, **good}
-
-    answers = rest.run(tmp_path, scenario)
+async def test_every_answer_is_of_the_told_type_and_kept_by_nobody(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    answers = {}
+    for name, each in OPERATIONS.items():
+        for login in (None, admin):
+            answers[name, login] = await app.call(login, each.method, addressed(each.path))
+    good = {
+        "record": await app.call(admin, "GET", "/company/me"),
+        "head": await app.call(admin, "HEAD", "/company/me"),
+        "nothing there": await app.call(admin, "GET", "/api/none"),
+        "no such method": await app.call(admin, "DELETE", "/company/me/x"),
+    }
+    answers = {**answers, **good}
 
     assert {answer.headers["x-content-type-options"] for answer in answers.values()} == {"nosniff"}
     kept = {case for case, answer in answers.items() if answer.headers["cache-control"] != "no-store"}
@@ -46,11 +43,8 @@ def test_every_answer_is_of_the_told_type_and_kept_by_nobody(tmp_path):
     assert {answers[case].headers["cache-control"] for case in kept} == {"no-cache"}
 
 
-def test_pages_are_framed_by_nobody(tmp_path):
-    async def scenario(app):
-        return (await app.http.get("/api/docs")).headers["content-security-policy"]
-
-    assert "frame-ancestors 'none'" in rest.run(tmp_path, scenario)
+async def test_pages_are_framed_by_nobody(app: rest.Rest):
+    assert "frame-ancestors 'none'" in (await app.http.get("/api/docs")).headers["content-security-policy"]
 
 
 def test_allow_of_options_and_of_405_agree_on_every_path(tmp_path):
@@ -90,12 +84,9 @@ def test_scripts_of_other_sites_are_let_in_nowhere(tmp_path, method):
 
 
 @pytest.mark.parametrize("method", ["TRACE", "CONNECT", "OPTIONS", "PATCH", "PROPFIND", "LOCK", "X"])
-def test_odd_method_is_refused_and_repeats_nothing(tmp_path, method):
-    async def scenario(app):
-        secret = {"X-Authorization": "Bearer secret-token"}
-        return await app.http.request(method, "/api/auth/user?q=secret-token", headers=secret, content=b"secret-token")
-
-    answer = rest.run(tmp_path, scenario)
+async def test_odd_method_is_refused_and_repeats_nothing(app: rest.Rest, method):
+    secret = {"X-Authorization": "Bearer secret-token"}
+    answer = await app.http.request(method, "/api/auth/user?q=secret-token", headers=secret, content=b"secret-token")
 
     assert answer.status_code in ((204,) if method == "OPTIONS" else (400, 404, 405))
     assert "secret-token" not in f"{answer.text}{answer.headers}"

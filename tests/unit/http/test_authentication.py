@@ -53,13 +53,10 @@ async def ask(rest: Rest, cookie: Cookie | str, method: str = "GET", path: str =
 GOOD, SIGNED_OUT, FOREIGN = (200, 0), (401, 10), (403, 20)
 
 
-def test_cookie_says_who_asks(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[str, str]:
-        login, cookie = await visitor(rest)
-        answer = await rest.http.get(ME, headers={"Cookie": f"other=1; tripline={cookie.text}; more=2"})
-        return login.user_id, answer.json()["id"]["id"]
-
-    mine, found = support.run(tmp_path, scenario)
+async def test_cookie_says_who_asks(app: Rest) -> None:
+    login, cookie = await visitor(app)
+    answer = await app.http.get(ME, headers={"Cookie": f"other=1; tripline={cookie.text}; more=2"})
+    mine, found = login.user_id, answer.json()["id"]["id"]
 
     assert mine == found
 
@@ -81,57 +78,47 @@ def test_cookie_says_who_asks(tmp_path: Path) -> None:
         "tripline",
     ],
 )
-def test_anything_but_the_whole_cookie_is_nobody(tmp_path: Path, text: str) -> None:
-    async def scenario(rest: Rest) -> tuple[int, int]:
-        login, cookie = await visitor(rest)
-        other = await signed_in(rest, login)
-        values = {"id": cookie.session_id, "secret": cookie.secret, "wrong": other.secret, "other": other.session_id}
-        sent = text.format(**values, upper=cookie.session_id.upper()).encode()
-        answer = await rest.http.get(ME, headers={b"Cookie": sent})
-        return answer.status_code, answer.json().get("errorCode", 0)
+async def test_anything_but_the_whole_cookie_is_nobody(app: Rest, text: str) -> None:
+    login, cookie = await visitor(app)
+    other = await signed_in(app, login)
+    values = {"id": cookie.session_id, "secret": cookie.secret, "wrong": other.secret, "other": other.session_id}
+    sent = text.format(**values, upper=cookie.session_id.upper()).encode()
+    answer = await app.http.get(ME, headers={b"Cookie": sent})
 
-    assert support.run(tmp_path, scenario) == SIGNED_OUT
+    assert (answer.status_code, answer.json().get("errorCode", 0)) == SIGNED_OUT
 
 
-def test_same_cookie_sent_twice_is_one(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[int, int]:
-        _, cookie = await visitor(rest)
-        return await ask(rest, f"tripline={cookie.text}; tripline={cookie.text}")
+async def test_same_cookie_sent_twice_is_one(app: Rest) -> None:
+    _, cookie = await visitor(app)
 
-    assert support.run(tmp_path, scenario) == GOOD
+    assert await ask(app, f"tripline={cookie.text}; tripline={cookie.text}") == GOOD
 
 
-def test_secret_is_kept_as_its_hash_only(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[Cookie, str]:
-        _, cookie = await visitor(rest)
-        rows = await rest.store.read(lambda tx: tx.all(select(account_session)))
-        return cookie, repr(rows)
-
-    cookie, kept = support.run(tmp_path, scenario)
+async def test_secret_is_kept_as_its_hash_only(app: Rest) -> None:
+    _, cookie = await visitor(app)
+    rows = await app.store.read(lambda tx: tx.all(select(account_session)))
+    kept = repr(rows)
 
     assert (cookie.session_id in kept, cookie.hash in kept) == (True, True)
     assert (cookie.secret in kept, cookie.csrf in kept) == (False, False)
 
 
-def test_sign_in_ends_the_session_that_the_browser_had_and_takes_over_nothing(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[Any, ...]:
-        login, planted = await visitor(rest)
-        elsewhere = await signed_in(rest, login)
-        victim = await rest.account("lee@fleet.example", Authority.DRIVER)
-        fresh = await signed_in(rest, victim, before=planted)
-        differs = {planted.session_id, planted.secret}.isdisjoint({fresh.session_id, fresh.secret})
-        return differs, [await ask(rest, each) for each in (planted, fresh, elsewhere)]
+async def test_sign_in_ends_the_session_that_the_browser_had_and_takes_over_nothing(app: Rest) -> None:
+    login, planted = await visitor(app)
+    elsewhere = await signed_in(app, login)
+    victim = await app.account("lee@fleet.example", Authority.DRIVER)
+    fresh = await signed_in(app, victim, before=planted)
+    differs = {planted.session_id, planted.secret}.isdisjoint({fresh.session_id, fresh.secret})
+    found = differs, [await ask(app, each) for each in (planted, fresh, elsewhere)]
 
-    assert support.run(tmp_path, scenario) == (True, [SIGNED_OUT, GOOD, GOOD])
+    assert found == (True, [SIGNED_OUT, GOOD, GOOD])
 
 
-def test_sign_in_with_the_id_of_a_session_ends_it_only_with_its_secret(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[int, int]:
-        login, cookie = await visitor(rest)
-        await signed_in(rest, login, before=Cookie(cookie.session_id, "x" * 43))
-        return await ask(rest, cookie)
+async def test_sign_in_with_the_id_of_a_session_ends_it_only_with_its_secret(app: Rest) -> None:
+    login, cookie = await visitor(app)
+    await signed_in(app, login, before=Cookie(cookie.session_id, "x" * 43))
 
-    assert support.run(tmp_path, scenario) == GOOD
+    assert await ask(app, cookie) == GOOD
 
 
 COOKIES: list[tuple[str, dict[str, str], tuple[int, int]]] = [
@@ -156,55 +143,50 @@ COOKIES: list[tuple[str, dict[str, str], tuple[int, int]]] = [
 ]
 
 
-def test_cookie_is_good_for_a_change_only_with_the_token_of_its_session_and_from_our_own_page(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[tuple[str, dict[str, str], tuple[int, int]]]:
-        found = []
-        login, cookie = await visitor(rest)
-        other = await signed_in(rest, login)
-        for method, headers, expected in COOKIES:
-            tokens = {"own": cookie.csrf, "of another session": other.csrf}
-            sent = {name: tokens.get(value, value) for name, value in headers.items()}
-            if method == "HEAD":
-                answer = await rest.http.head(ME, headers={"Cookie": f"tripline={cookie.text}"})
-                outcome = answer.status_code, 0
-            else:
-                outcome = await ask(rest, cookie, method, ME if method == "GET" else ALL, **sent)
-            rows = await rest.store.read(lambda tx: tx.all(select(account_session.c.id)))
-            assert len(rows) == (0 if method == "DELETE" and expected == GOOD else 3), headers
-            if not rows:
-                await rest.login(login.user_id, "kim@x.example", login.authority, None)
-                cookie, other = await signed_in(rest, login), await signed_in(rest, login)
-            found.append((method, headers, outcome))
-        return found
+async def test_cookie_is_good_for_a_change_only_with_the_token_of_its_session_and_from_our_own_page(app: Rest) -> None:
+    found = []
+    login, cookie = await visitor(app)
+    other = await signed_in(app, login)
+    for method, headers, expected in COOKIES:
+        tokens = {"own": cookie.csrf, "of another session": other.csrf}
+        sent = {name: tokens.get(value, value) for name, value in headers.items()}
+        if method == "HEAD":
+            answer = await app.http.head(ME, headers={"Cookie": f"tripline={cookie.text}"})
+            outcome = answer.status_code, 0
+        else:
+            outcome = await ask(app, cookie, method, ME if method == "GET" else ALL, **sent)
+        rows = await app.store.read(lambda tx: tx.all(select(account_session.c.id)))
+        assert len(rows) == (0 if method == "DELETE" and expected == GOOD else 3), headers
+        if not rows:
+            await app.login(login.user_id, "kim@x.example", login.authority, None)
+            cookie, other = await signed_in(app, login), await signed_in(app, login)
+        found.append((method, headers, outcome))
 
-    assert support.run(tmp_path, scenario) == COOKIES
+    assert found == COOKIES
 
 
-def test_token_in_the_header_needs_no_proof_and_wins_over_a_cookie(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[Any, ...]:
-        _, cookie = await visitor(rest)
-        lee = await rest.account("lee@fleet.example", Authority.DRIVER)
-        headers = {"Cookie": f"tripline={cookie.text}", "X-Authorization": f"Bearer {lee.token}"}
-        who = (await rest.http.get(ME, headers=headers)).json()["id"]["id"]
-        ended = await rest.http.delete(ALL, headers={**headers, "Sec-Fetch-Site": "cross-site"})
-        wrong = await rest.http.get(ME, headers={**headers, "X-Authorization": "Bearer x"})
-        return who == lee.user_id, ended.status_code, wrong.status_code, await ask(rest, cookie)
+async def test_token_in_the_header_needs_no_proof_and_wins_over_a_cookie(app: Rest) -> None:
+    _, cookie = await visitor(app)
+    lee = await app.account("lee@fleet.example", Authority.DRIVER)
+    headers = {"Cookie": f"tripline={cookie.text}", "X-Authorization": f"Bearer {lee.token}"}
+    who = (await app.http.get(ME, headers=headers)).json()["id"]["id"]
+    ended = await app.http.delete(ALL, headers={**headers, "Sec-Fetch-Site": "cross-site"})
+    wrong = await app.http.get(ME, headers={**headers, "X-Authorization": "Bearer x"})
+    found = who == lee.user_id, ended.status_code, wrong.status_code, await ask(app, cookie)
 
-    assert support.run(tmp_path, scenario) == (True, 200, 401, GOOD)
+    assert found == (True, 200, 401, GOOD)
 
 
 @pytest.mark.parametrize(
     ("later_ms", "expected"), [(IDLE_MS - 1, GOOD), (IDLE_MS, SIGNED_OUT), (IDLE_MS + 1, SIGNED_OUT)]
 )
-def test_session_ends_after_its_time_without_a_request(
-    tmp_path: Path, later_ms: int, expected: tuple[int, int]
+async def test_session_ends_after_its_time_without_a_request(
+    app: Rest, later_ms: int, expected: tuple[int, int]
 ) -> None:
-    async def scenario(rest: Rest) -> tuple[int, int]:
-        _, cookie = await visitor(rest)
-        rest.now_ms += later_ms
-        return await ask(rest, cookie)
+    _, cookie = await visitor(app)
+    app.now_ms += later_ms
 
-    assert support.run(tmp_path, scenario) == expected
+    assert await ask(app, cookie) == expected
 
 
 @pytest.mark.parametrize(
@@ -217,127 +199,110 @@ def test_session_ends_after_its_time_without_a_request(
         (60_001, IDLE_MS, SIGNED_OUT),
     ],
 )
-def test_request_prolongs_a_session_that_was_not_within_the_minute(
-    tmp_path: Path, used_ms: int, later_ms: int, expected: tuple[int, int]
+async def test_request_prolongs_a_session_that_was_not_within_the_minute(
+    app: Rest, used_ms: int, later_ms: int, expected: tuple[int, int]
 ) -> None:
-    async def scenario(rest: Rest) -> tuple[int, int]:
-        _, cookie = await visitor(rest)
-        rest.now_ms += used_ms
-        assert await ask(rest, cookie) == GOOD
-        await rest.contexts.accounts.browsers.write(rest.store)
-        rest.now_ms += later_ms
-        return await ask(rest, cookie)
+    _, cookie = await visitor(app)
+    app.now_ms += used_ms
+    assert await ask(app, cookie) == GOOD
+    await app.contexts.accounts.browsers.write(app.store)
+    app.now_ms += later_ms
 
-    assert support.run(tmp_path, scenario) == expected
+    assert await ask(app, cookie) == expected
 
 
 @pytest.mark.parametrize(("polls", "expected"), [(True, SIGNED_OUT), (False, GOOD)])
-def test_what_a_page_asks_by_itself_keeps_nobody_signed_in(
-    tmp_path: Path, polls: bool, expected: tuple[int, int]
+async def test_what_a_page_asks_by_itself_keeps_nobody_signed_in(
+    app: Rest, polls: bool, expected: tuple[int, int]
 ) -> None:
     sent = {"X_Poll": "1"} if polls else {}
 
-    async def scenario(rest: Rest) -> tuple[int, int]:
-        _, cookie = await visitor(rest)
-        for _ in range(4):
-            rest.now_ms += IDLE_MS // 4 - 1
-            assert await ask(rest, cookie, **sent) == GOOD
-            await rest.contexts.accounts.browsers.write(rest.store)
-        rest.now_ms += 4
-        return await ask(rest, cookie, **sent)
+    _, cookie = await visitor(app)
+    for _ in range(4):
+        app.now_ms += IDLE_MS // 4 - 1
+        assert await ask(app, cookie, **sent) == GOOD
+        await app.contexts.accounts.browsers.write(app.store)
+    app.now_ms += 4
 
-    assert support.run(tmp_path, scenario) == expected
+    assert await ask(app, cookie, **sent) == expected
 
 
-def test_request_of_its_user_prolongs_a_session_whose_page_asks_by_itself(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[tuple[int, int]]:
-        _, cookie = await visitor(rest)
-        rest.now_ms += IDLE_MS // 2
-        answers = [await ask(rest, cookie, X_Poll="1"), await ask(rest, cookie), await ask(rest, cookie, X_Poll="1")]
-        await rest.contexts.accounts.browsers.write(rest.store)
-        rest.now_ms += IDLE_MS - 1
-        answers.append(await ask(rest, cookie, X_Poll="1"))
-        rest.now_ms += 1
-        return [*answers, await ask(rest, cookie, X_Poll="1")]
+async def test_request_of_its_user_prolongs_a_session_whose_page_asks_by_itself(app: Rest) -> None:
+    _, cookie = await visitor(app)
+    app.now_ms += IDLE_MS // 2
+    answers = [await ask(app, cookie, X_Poll="1"), await ask(app, cookie), await ask(app, cookie, X_Poll="1")]
+    await app.contexts.accounts.browsers.write(app.store)
+    app.now_ms += IDLE_MS - 1
+    answers.append(await ask(app, cookie, X_Poll="1"))
+    app.now_ms += 1
 
-    assert support.run(tmp_path, scenario) == [GOOD] * 4 + [SIGNED_OUT]
+    assert [*answers, await ask(app, cookie, X_Poll="1")] == [GOOD] * 4 + [SIGNED_OUT]
 
 
 @pytest.mark.parametrize(("off_ms", "expected"), [(-1, GOOD), (0, SIGNED_OUT), (1, SIGNED_OUT)])
-def test_session_ends_in_any_case_however_much_it_is_used(
-    tmp_path: Path, off_ms: int, expected: tuple[int, int]
+async def test_session_ends_in_any_case_however_much_it_is_used(
+    app: Rest, off_ms: int, expected: tuple[int, int]
 ) -> None:
-    async def scenario(rest: Rest) -> tuple[int, int]:
-        _, cookie = await visitor(rest)
-        end_ms = rest.now_ms + LONGEST_MS
-        while rest.now_ms + IDLE_MS // 2 < end_ms - 1:
-            rest.now_ms += IDLE_MS // 2
-            assert await ask(rest, cookie) == GOOD
-            await rest.contexts.accounts.browsers.write(rest.store)
-        rest.now_ms = end_ms + off_ms
-        return await ask(rest, cookie)
+    _, cookie = await visitor(app)
+    end_ms = app.now_ms + LONGEST_MS
+    while app.now_ms + IDLE_MS // 2 < end_ms - 1:
+        app.now_ms += IDLE_MS // 2
+        assert await ask(app, cookie) == GOOD
+        await app.contexts.accounts.browsers.write(app.store)
+    app.now_ms = end_ms + off_ms
 
-    assert support.run(tmp_path, scenario) == expected
+    assert await ask(app, cookie) == expected
 
 
-def test_what_was_noted_to_be_prolonged_does_not_bring_back_an_ended_session(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[int, int]:
-        _, cookie = await visitor(rest)
-        rest.now_ms += 60_000
-        await ask(rest, cookie)
-        await ask(rest, cookie, "POST", "/api/auth/logout", X_CSRF_Token=cookie.csrf)
-        await rest.contexts.accounts.browsers.write(rest.store)
-        return await ask(rest, cookie)
+async def test_what_was_noted_to_be_prolonged_does_not_bring_back_an_ended_session(app: Rest) -> None:
+    _, cookie = await visitor(app)
+    app.now_ms += 60_000
+    await ask(app, cookie)
+    await ask(app, cookie, "POST", "/api/auth/logout", X_CSRF_Token=cookie.csrf)
+    await app.contexts.accounts.browsers.write(app.store)
 
-    assert support.run(tmp_path, scenario) == SIGNED_OUT
+    assert await ask(app, cookie) == SIGNED_OUT
 
 
-def test_reading_within_the_minute_writes_nothing(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[int]:
-        _, cookie = await visitor(rest)
-        prolonged = []
-        for _ in range(3):
-            rest.now_ms += 30_000
-            await ask(rest, cookie)
-            await rest.contexts.accounts.browsers.write(rest.store)
-            (row,) = await rest.store.read(
-                lambda tx: tx.all(select(account_session.c.rotated_ms).where(account_session.c.kind == "browser"))
-            )
-            prolonged.append(row.rotated_ms - support.NOW_MS)
-        return prolonged
+async def test_reading_within_the_minute_writes_nothing(app: Rest) -> None:
+    _, cookie = await visitor(app)
+    prolonged = []
+    for _ in range(3):
+        app.now_ms += 30_000
+        await ask(app, cookie)
+        await app.contexts.accounts.browsers.write(app.store)
+        (row,) = await app.store.read(
+            lambda tx: tx.all(select(account_session.c.rotated_ms).where(account_session.c.kind == "browser"))
+        )
+        prolonged.append(row.rotated_ms - support.NOW_MS)
 
-    assert support.run(tmp_path, scenario) == [0, 60_000, 60_000]
+    assert prolonged == [0, 60_000, 60_000]
 
 
-def test_stolen_cookie_is_good_for_nothing_after_signing_out(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[tuple[int, int]]:
-        _, cookie = await visitor(rest)
-        thief = Cookie(cookie.session_id, cookie.secret)
-        before = await ask(rest, thief)
-        await ask(rest, cookie, "POST", "/api/auth/logout", X_CSRF_Token=cookie.csrf)
-        change = await ask(rest, thief, "DELETE", ALL, X_CSRF_Token=thief.csrf)
-        return [before, await ask(rest, thief), change]
+async def test_stolen_cookie_is_good_for_nothing_after_signing_out(app: Rest) -> None:
+    _, cookie = await visitor(app)
+    thief = Cookie(cookie.session_id, cookie.secret)
+    before = await ask(app, thief)
+    await ask(app, cookie, "POST", "/api/auth/logout", X_CSRF_Token=cookie.csrf)
+    change = await ask(app, thief, "DELETE", ALL, X_CSRF_Token=thief.csrf)
 
-    assert support.run(tmp_path, scenario) == [GOOD, SIGNED_OUT, SIGNED_OUT]
+    assert [before, await ask(app, thief), change] == [GOOD, SIGNED_OUT, SIGNED_OUT]
 
 
-def test_cookie_of_a_disabled_account_is_good_for_nothing(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[int, int]:
-        login, cookie = await visitor(rest)
-        off = update(account).where(account.c.id == login.user_id).values(enabled=False)
-        await rest.store.write(lambda tx: tx.run(off))
-        return await ask(rest, cookie)
+async def test_cookie_of_a_disabled_account_is_good_for_nothing(app: Rest) -> None:
+    login, cookie = await visitor(app)
+    off = update(account).where(account.c.id == login.user_id).values(enabled=False)
+    await app.store.write(lambda tx: tx.run(off))
 
-    assert support.run(tmp_path, scenario) == SIGNED_OUT
+    assert await ask(app, cookie) == SIGNED_OUT
 
 
-def test_sessions_tell_browsers_from_programs(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[str]:
-        _, cookie = await visitor(rest)
-        page = (await rest.http.get(f"{ALL}?limit=9", headers={"Cookie": f"tripline={cookie.text}"})).json()
-        return [f"{each['kind']} {each['current']} {each['agent']}" for each in page["data"]]
+async def test_sessions_tell_browsers_from_programs(app: Rest) -> None:
+    _, cookie = await visitor(app)
+    page = (await app.http.get(f"{ALL}?limit=9", headers={"Cookie": f"tripline={cookie.text}"})).json()
+    found = [f"{each['kind']} {each['current']} {each['agent']}" for each in page["data"]]
 
-    assert sorted(support.run(tmp_path, scenario)) == ["browser True Browser", "rest False None"]
+    assert sorted(found) == ["browser True Browser", "rest False None"]
 
 
 def proxied(rest: Rest, **parts: Any) -> httpx.AsyncClient:
@@ -399,24 +364,22 @@ def test_page_of_ours_is_where_people_reach_the_proxy(
     assert support.run(tmp_path, scenario) == expected
 
 
-def test_settings_decide_when_a_session_ends(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[int]:
-        login = await rest.account("kim@fleet.example", Authority.COMPANY_ADMIN)
-        ends = []
-        for idle_s, longest_s in ((60, 600), (600, 60)):
-            settings = config.Sessions(idle_s=idle_s, longest_s=longest_s)
-            client, now_ms = Client(None, None), rest.now_ms
-            cookie = await rest.store.write(
-                lambda tx, settings=settings, client=client, now_ms=now_ms: sessions.opened(
-                    tx, user_id=login.user_id, client=client, settings=settings, before=None, now_ms=now_ms
-                )
+async def test_settings_decide_when_a_session_ends(app: Rest) -> None:
+    login = await app.account("kim@fleet.example", Authority.COMPANY_ADMIN)
+    ends = []
+    for idle_s, longest_s in ((60, 600), (600, 60)):
+        settings = config.Sessions(idle_s=idle_s, longest_s=longest_s)
+        client, now_ms = Client(None, None), app.now_ms
+        cookie = await app.store.write(
+            lambda tx, settings=settings, client=client, now_ms=now_ms: sessions.opened(
+                tx, user_id=login.user_id, client=client, settings=settings, before=None, now_ms=now_ms
             )
-            statement = select(account_session.c.expires_ms).where(account_session.c.id == cookie.session_id)
-            (row,) = await rest.store.read(lambda tx, statement=statement: tx.all(statement))
-            ends.append(row.expires_ms - now_ms)
-        return ends
+        )
+        statement = select(account_session.c.expires_ms).where(account_session.c.id == cookie.session_id)
+        (row,) = await app.store.read(lambda tx, statement=statement: tx.all(statement))
+        ends.append(row.expires_ms - now_ms)
 
-    assert support.run(tmp_path, scenario) == [60_000, 60_000]
+    assert ends == [60_000, 60_000]
 
 
 def test_what_is_noted_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

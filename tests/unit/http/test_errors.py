@@ -65,11 +65,8 @@ def test_every_kind_of_refusal_has_an_answer() -> None:
     assert set(errors.ANSWERS) == set(Kind)
 
 
-def test_g30_error_body_has_four_keys_and_the_time_of_the_error(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> httpx.Response:
-        return await rest.http.get("/api/nothing/here?secret=query")
-
-    answer = support.run(tmp_path, scenario)
+async def test_g30_error_body_has_four_keys_and_the_time_of_the_error(app: Rest) -> None:
+    answer = await app.http.get("/api/nothing/here?secret=query")
     assert answer.headers["content-type"] == "application/json;charset=UTF-8"
     assert answer.status_code == 404
     assert answer.json() == {
@@ -91,12 +88,10 @@ def test_g30_error_body_has_four_keys_and_the_time_of_the_error(tmp_path: Path) 
         ("PATCH", f"/api/tre/v1_3/trip/{UNKNOWN_ID}/analytics/drivingScore", 405, 31),
     ],
 )
-def test_unknown_path_or_method_is_refused(tmp_path: Path, method: str, path: str, status: int, code: int) -> None:
-    async def scenario(rest: Rest) -> tuple[int, int]:
-        answer = await rest.http.request(method, path)
-        return answer.status_code, answer.json()["errorCode"]
+async def test_unknown_path_or_method_is_refused(app: Rest, method: str, path: str, status: int, code: int) -> None:
+    answer = await app.http.request(method, path)
 
-    assert support.run(tmp_path, scenario) == (status, code)
+    assert (answer.status_code, answer.json()["errorCode"]) == (status, code)
 
 
 def test_method_that_is_not_possible_is_answered_with_those_that_are(tmp_path: Path) -> None:
@@ -109,25 +104,20 @@ def test_method_that_is_not_possible_is_answered_with_those_that_are(tmp_path: P
         assert set(allowed.split(", ")) == {"POST", "OPTIONS"}
 
 
-def test_head_is_get_without_its_body(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[httpx.Response, httpx.Response]:
-        return await rest.http.head("/health/live"), await rest.http.get("/health/live")
-
-    head, get = support.run(tmp_path, scenario)
+async def test_head_is_get_without_its_body(app: Rest) -> None:
+    head, get = await app.http.head("/health/live"), await app.http.get("/health/live")
     assert (head.status_code, head.headers, head.content) == (200, get.headers, b"")
     assert get.content != b""
 
 
 @pytest.mark.parametrize(("size", "status"), [(1_048_575, 400), (1_048_576, 400), (1_048_577, 413)])
-def test_g35_body_may_have_one_mib(tmp_path: Path, size: int, status: int) -> None:
+async def test_g35_body_may_have_one_mib(app: Rest, size: int, status: int) -> None:
     body = b'{"vehicleNo":""}'
 
-    async def scenario(rest: Rest) -> tuple[int, int]:
-        _, admin = await rest.operator("ace")
-        answer = await rest.call(admin, "POST", "/vehicle", body + b" " * (size - len(body)))
-        return answer.status_code, answer.json()["errorCode"]
+    _, admin = await app.operator("ace")
+    answer = await app.call(admin, "POST", "/vehicle", body + b" " * (size - len(body)))
 
-    assert support.run(tmp_path, scenario) == (status, 31)
+    assert (answer.status_code, answer.json()["errorCode"]) == (status, 31)
 
 
 def test_outage_is_answered_503_with_code_2_and_its_cause_is_in_the_log(tmp_path: Path) -> None:
@@ -195,32 +185,31 @@ def test_every_trouble_is_answered_in_the_form_that_the_application_is_given(
     assert answer.status_code == int(told[:3])
 
 
-def test_checks_run_in_the_published_order(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[Any]:
-        _, owner = await rest.operator("taxi")
-        _, stranger = await rest.operator("bus")
-        root = await rest.account("root@x.example", Authority.SYS_ADMIN)
-        vehicle = await rest.post(owner, "/vehicle", {"vehicleNo": "1", "mileage": 1})
-        vehicle_id = vehicle["id"]["id"]
+async def test_checks_run_in_the_published_order(app: Rest) -> None:
+    _, owner = await app.operator("taxi")
+    _, stranger = await app.operator("bus")
+    root = await app.account("root@x.example", Authority.SYS_ADMIN)
+    vehicle = await app.post(owner, "/vehicle", {"vehicleNo": "1", "mileage": 1})
+    vehicle_id = vehicle["id"]["id"]
 
-        async def refused(login: Any, path_id: str, **query: Any) -> tuple[int, int]:
-            path = f"/api/tre/v1_3/vehicle/{path_id}/analytics/drivingScore"
-            status, code, _ = await rest.refused(login, "GET", path, **query)
-            return status, code
+    async def refused(login: Any, path_id: str, **query: Any) -> tuple[int, int]:
+        path = f"/api/tre/v1_3/vehicle/{path_id}/analytics/drivingScore"
+        status, code, _ = await app.refused(login, "GET", path, **query)
+        return status, code
 
-        return [
-            await refused(None, "x", limit=0),
-            await refused(root, "x", limit=0),
-            await refused(stranger, "x", limit=0),
-            await refused(stranger, UNKNOWN_ID, limit=0),
-            await refused(stranger, vehicle_id, limit=0),
-            await refused(owner, vehicle_id, limit=0),
-        ]
+    found = [
+        await refused(None, "x", limit=0),
+        await refused(root, "x", limit=0),
+        await refused(stranger, "x", limit=0),
+        await refused(stranger, UNKNOWN_ID, limit=0),
+        await refused(stranger, vehicle_id, limit=0),
+        await refused(owner, vehicle_id, limit=0),
+    ]
 
-    assert support.run(tmp_path, scenario) == [(401, 10), (403, 20), (400, 31), (404, 32), (403, 20), (400, 31)]
+    assert found == [(401, 10), (403, 20), (400, 31), (404, 32), (403, 20), (400, 31)]
 
 
-def test_sender_that_goes_away_amid_its_body_is_no_bug(tmp_path: Path) -> None:
+async def test_sender_that_goes_away_amid_its_body_is_no_bug(app: Rest) -> None:
     messages = [{"type": "http.request", "body": b'{"user', "more_body": True}, {"type": "http.disconnect"}]
     sent: list[dict[str, Any]] = []
 
@@ -230,20 +219,18 @@ def test_sender_that_goes_away_amid_its_body_is_no_bug(tmp_path: Path) -> None:
     async def send(message: dict[str, Any]) -> None:
         sent.append(message)
 
-    async def scenario(rest: Rest) -> None:
-        scope = {
-            "type": "http",
-            "http_version": "1.1",
-            "method": "POST",
-            "scheme": "http",
-            "path": "/api/auth/login",
-            "raw_path": b"/api/auth/login",
-            "query_string": b"",
-            "headers": [],
-            "client": ("127.0.0.1", 1),
-            "server": ("127.0.0.1", 2),
-        }
-        await support.application(rest.contexts)(scope, receive, send)  # type: ignore[arg-type]
+    scope = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": "POST",
+        "scheme": "http",
+        "path": "/api/auth/login",
+        "raw_path": b"/api/auth/login",
+        "query_string": b"",
+        "headers": [],
+        "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", 2),
+    }
+    await support.application(app.contexts)(scope, receive, send)  # type: ignore[arg-type]
 
-    support.run(tmp_path, scenario)
     assert sent[0]["status"] == 400

@@ -81,12 +81,9 @@ KINDS = pytest.mark.parametrize("kind", ["trips", "microtrips", "events", "calls
 
 
 @KINDS
-def test_page_of_the_largest_things_ends_early(tmp_path, kind):
-    async def scenario(app):
-        admin, path, kept = await world(app, kind)
-        return await walked(app, admin, path, limit=1000), kept
-
-    pages, kept = rest.run(tmp_path, scenario)
+async def test_page_of_the_largest_things_ends_early(app: rest.Rest, kind):
+    admin, path, kept = await world(app, kind)
+    pages = await walked(app, admin, path, limit=1000)
 
     assert len(pages) > 1
     assert max(len(json.dumps(page)) for page in pages) < reads.PAGE_BYTES + 10_000
@@ -112,13 +109,10 @@ def test_page_that_ended_early_is_gone_on_from(tmp_path, monkeypatch, kind):
 
 @KINDS
 @pytest.mark.parametrize("rows", [reads.AT_ONCE - 1, reads.AT_ONCE, reads.AT_ONCE + 1, 2 * reads.AT_ONCE])
-def test_page_of_usual_things_is_as_long_as_asked(tmp_path, kind, rows):
-    async def scenario(app):
-        admin, path, kept = await world(app, kind, body=LIGHT, rows=rows)
-        limits = (rows - 1, rows, rows + 1)
-        return [await walked(app, admin, path, limit=limit) for limit in limits], kept
-
-    walks, kept = rest.run(tmp_path, scenario)
+async def test_page_of_usual_things_is_as_long_as_asked(app: rest.Rest, kind, rows):
+    admin, path, kept = await world(app, kind, body=LIGHT, rows=rows)
+    limits = (rows - 1, rows, rows + 1)
+    walks = [await walked(app, admin, path, limit=limit) for limit in limits]
 
     assert [[len(page["data"]) for page in walk] for walk in walks] == [[rows - 1, 1], [rows], [rows]]
     assert [[each for page in walk for each in ids_of(page)] for walk in walks] == [kept[::-1]] * 3
@@ -126,28 +120,22 @@ def test_page_of_usual_things_is_as_long_as_asked(tmp_path, kind, rows):
 
 @KINDS
 @pytest.mark.parametrize("rows", [reads.AT_ONCE - 1, reads.AT_ONCE, reads.AT_ONCE + 1, 3 * reads.AT_ONCE])
-def test_page_that_takes_too_long_ends_early_and_is_gone_on_from(tmp_path, monkeypatch, kind, rows):
+async def test_page_that_takes_too_long_ends_early_and_is_gone_on_from(app: rest.Rest, monkeypatch, kind, rows):
     monkeypatch.setattr(reads, "PAGE_S", -1.0)
 
-    async def scenario(app):
-        admin, path, kept = await world(app, kind, body=LIGHT, rows=rows)
-        return await walked(app, admin, path, limit=1000), kept
-
-    pages, kept = rest.run(tmp_path, scenario)
+    admin, path, kept = await world(app, kind, body=LIGHT, rows=rows)
+    pages = await walked(app, admin, path, limit=1000)
 
     assert (len(pages) > 1) == (rows >= reads.AT_ONCE)
     assert all(0 < len(page["data"]) < reads.AT_ONCE for page in pages)
     assert [each for page in pages for each in ids_of(page)] == kept[::-1]
 
 
-def test_thing_that_is_larger_than_a_page_may_be_is_a_page_by_itself(tmp_path, monkeypatch):
+async def test_thing_that_is_larger_than_a_page_may_be_is_a_page_by_itself(app: rest.Rest, monkeypatch):
     monkeypatch.setattr(reads, "PAGE_BYTES", len(BIG) // 2)
 
-    async def scenario(app):
-        admin, path, kept = await world(app, "calls", rows=3)
-        return [ids_of(page) for page in await walked(app, admin, path, limit=5)], kept
-
-    pages, kept = rest.run(tmp_path, scenario)
+    admin, path, kept = await world(app, "calls", rows=3)
+    pages = [ids_of(page) for page in await walked(app, admin, path, limit=5)]
 
     assert pages == [[each] for each in kept[::-1]]
 

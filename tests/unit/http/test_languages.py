@@ -14,13 +14,11 @@ async def asked(app, login, method, path, *, language, **body):
 
 
 @pytest.mark.parametrize(("language", "tag"), [(None, "en"), ("en, ko", "en"), ("fr", "en"), (KOREAN, "ko")])
-def test_refusal_is_told_in_the_language_asked_for(tmp_path, language, tag):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        body = {"vehicleNo": "", "mileage": 1}
-        return await asked(app, admin, "POST", "/api/tre/v1/vehicle", language=language, json=body)
+async def test_refusal_is_told_in_the_language_asked_for(app: rest.Rest, language, tag):
+    _, admin = await app.operator("ace")
+    body = {"vehicleNo": "", "mileage": 1}
+    answer = await asked(app, admin, "POST", "/api/tre/v1/vehicle", language=language, json=body)
 
-    answer = rest.run(tmp_path, scenario)
     told = {
         "en": "Parameter 'vehicleNo' can't be empty!",
         "ko": "매개변수 'vehicleNo': 값을 입력해야 합니다.",
@@ -51,26 +49,20 @@ def test_refusal_is_told_in_the_language_asked_for(tmp_path, language, tag):
         ),
     ],
 )
-def test_what_no_operation_refuses_has_both_languages_too(tmp_path, method, path, status, english, korean):
-    async def scenario(app):
-        return [await asked(app, None, method, path, language=language) for language in ("en", "ko")]
-
-    answers = rest.run(tmp_path, scenario)
+async def test_what_no_operation_refuses_has_both_languages_too(app: rest.Rest, method, path, status, english, korean):
+    answers = [await asked(app, None, method, path, language=language) for language in ("en", "ko")]
 
     assert [answer.status_code for answer in answers] == [status] * 2
     assert [answer.json()["message"] for answer in answers] == [english, korean]
     assert [answer.headers["content-language"] for answer in answers] == ["en", "ko"]
 
 
-def test_rows_of_an_import_are_complained_of_in_the_language_asked_for(tmp_path):
+async def test_rows_of_an_import_are_complained_of_in_the_language_asked_for(app: rest.Rest):
     file = b"vehicleNo,mileage\nA,1\nA,2\nB,x\n,3,4\n"
 
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        path = "/api/tre/v1/vehicles/bulk?dryRun=true"
-        return [await asked(app, admin, "POST", path, language=each, content=file) for each in ("", "ko")]
-
-    english, korean = rest.run(tmp_path, scenario)
+    _, admin = await app.operator("ace")
+    path = "/api/tre/v1/vehicles/bulk?dryRun=true"
+    english, korean = [await asked(app, admin, "POST", path, language=each, content=file) for each in ("", "ko")]
 
     assert [(each["row"], each["field"], each["message"]) for each in english.json()["errors"]] == [
         (3, "vehicleNo", "Parameter 'vehicleNo' is the same as in row 2."),
@@ -85,12 +77,9 @@ def test_rows_of_an_import_are_complained_of_in_the_language_asked_for(tmp_path)
     assert (korean.headers["content-language"], korean.headers["vary"]) == ("ko", "Accept-Language")
 
 
-def test_answer_without_a_sentence_names_no_language(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        return await asked(app, admin, "GET", "/api/tre/v1/company/me", language="ko")
-
-    answer = rest.run(tmp_path, scenario)
+async def test_answer_without_a_sentence_names_no_language(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    answer = await asked(app, admin, "GET", "/api/tre/v1/company/me", language="ko")
 
     assert answer.status_code == 200
     assert {"content-language", "vary"}.isdisjoint(answer.headers)

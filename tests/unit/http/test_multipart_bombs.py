@@ -21,19 +21,16 @@ BOMBS = {
 
 @pytest.mark.parametrize("bomb", BOMBS)
 @pytest.mark.parametrize("noun", ["vehicles", "sensors"])
-def test_form_made_to_cost_is_refused_and_registers_nothing(tmp_path, noun, bomb):
+async def test_form_made_to_cost_is_refused_and_registers_nothing(app: rest.Rest, noun, bomb):
     async def pieces():
         for start in range(0, len(BOMBS[bomb]), 65_536):
             yield BOMBS[bomb][start : start + 65_536]
 
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        headers = {"X-Authorization": f"Bearer {admin.token}", "Content-Type": "multipart/form-data; boundary=b"}
-        answer = await app.http.post(f"/api/tre/v1/{noun}/bulk", headers=headers, content=pieces())
-        count = await app.get(admin, f"/{noun}/count", companyId=admin.company_id)
-        return answer.status_code, answer.json()["errorCode"], count
-
-    status, code, count = rest.run(tmp_path, scenario)
+    _, admin = await app.operator("ace")
+    headers = {"X-Authorization": f"Bearer {admin.token}", "Content-Type": "multipart/form-data; boundary=b"}
+    answer = await app.http.post(f"/api/tre/v1/{noun}/bulk", headers=headers, content=pieces())
+    count = await app.get(admin, f"/{noun}/count", companyId=admin.company_id)
+    status, code = answer.status_code, answer.json()["errorCode"]
 
     assert (status in (400, 413), code, count) == (True, 31, {"count": 0})
 
@@ -48,11 +45,9 @@ def test_form_made_to_cost_is_refused_and_registers_nothing(tmp_path, noun, bomb
     ],
     ids=["long boundary", "many options", "quotes", "line end"],
 )
-def test_content_type_made_to_cost_is_refused(tmp_path, content_type):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        headers = {"X-Authorization": f"Bearer {admin.token}", "Content-Type": content_type}
-        answer = await app.http.post("/api/tre/v1/vehicles/bulk", headers=headers, content=PART)
-        return answer.status_code, answer.json()["errorCode"]
+async def test_content_type_made_to_cost_is_refused(app: rest.Rest, content_type):
+    _, admin = await app.operator("ace")
+    headers = {"X-Authorization": f"Bearer {admin.token}", "Content-Type": content_type}
+    answer = await app.http.post("/api/tre/v1/vehicles/bulk", headers=headers, content=PART)
 
-    assert rest.run(tmp_path, scenario) == (400, 31)
+    assert (answer.status_code, answer.json()["errorCode"]) == (400, 31)

@@ -3,11 +3,9 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support import rest as support
 from tests.support.portal import Browser
 from tests.support.rest import Login, Rest
 
@@ -50,78 +48,66 @@ async def admin(rest: Rest) -> Login:
     return await rest.login(user_id, FORM["email"], Authority.SYS_ADMIN, None)
 
 
-def test_reads_and_changes_of_rest_and_portal_count_for_the_account(tmp_path: Path, holders: list[str]) -> None:
-    async def scenario(rest: Rest) -> str:
-        login = await admin(rest)
-        browser = Browser(rest)
-        assert (await browser.post("/sign-in", FORM)).status_code == 303
-        await browser.get("/account")
-        holders.clear()
-        assert (await rest.call(login, "GET", LIST)).status_code == 200
-        assert (await browser.get("/admin/health")).status_code == 200
-        assert (await rest.call(login, "DELETE", f"/session/{NOBODY}")).status_code == 404
-        return login.user_id
-
-    user_id = support.run(tmp_path, scenario)
+async def test_reads_and_changes_of_rest_and_portal_count_for_the_account(app: Rest, holders: list[str]) -> None:
+    login = await admin(app)
+    browser = Browser(app)
+    assert (await browser.post("/sign-in", FORM)).status_code == 303
+    await browser.get("/account")
+    holders.clear()
+    assert (await app.call(login, "GET", LIST)).status_code == 200
+    assert (await browser.get("/admin/health")).status_code == 200
+    assert (await app.call(login, "DELETE", f"/session/{NOBODY}")).status_code == 404
+    user_id = login.user_id
 
     assert set(holders) == {user_id}
     assert len(holders) >= 3
 
 
-def test_visitors_count_by_their_address_whatever_credential_they_make_up(tmp_path: Path, holders: list[str]) -> None:
-    async def scenario(rest: Rest) -> None:
-        made_up = Login(UserId(NOBODY), Authority.DRIVER, None, "made.up.token")
-        await rest.call(made_up, "GET", LIST)
-        browser = Browser(rest)
-        browser.http.cookies.set("tripline", f"{NOBODY}.{'x' * 43}")
-        await browser.get("/admin/health")
-        await browser.post("/password", {"email": "nobody@x.example"})
-
-    support.run(tmp_path, scenario)
+async def test_visitors_count_by_their_address_whatever_credential_they_make_up(app: Rest, holders: list[str]) -> None:
+    made_up = Login(UserId(NOBODY), Authority.DRIVER, None, "made.up.token")
+    await app.call(made_up, "GET", LIST)
+    browser = Browser(app)
+    browser.http.cookies.set("tripline", f"{NOBODY}.{'x' * 43}")
+    await browser.get("/admin/health")
+    await browser.post("/password", {"email": "nobody@x.example"})
 
     assert set(holders) == {ADDRESS}
 
 
 @pytest.mark.parametrize(("waiting", "status"), [(1, 200), (2, 429)], ids=["at the bound", "above it"])
-def test_read_beyond_the_bound_of_an_account_is_told_to_come_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waiting: int, status: int
+async def test_read_beyond_the_bound_of_an_account_is_told_to_come_again(
+    app: Rest, monkeypatch: pytest.MonkeyPatch, waiting: int, status: int
 ) -> None:
     monkeypatch.setattr(turns, "WAITING_OF_HOLDER", 1)
 
-    async def scenario(rest: Rest) -> list[tuple[int, Any, str | None]]:
-        login, other = await admin(rest), await rest.account("b@x.example", Authority.SYS_ADMIN)
-        reads = rest.contexts.context.store._reads
-        async with asyncio.TaskGroup() as tasks, contextlib.AsyncExitStack() as held:
-            for _ in range(reads._of_holder):
-                await held.enter_async_context(reads.place(login.user_id))
-            asked = [tasks.create_task(rest.call(login, "GET", LIST)) for _ in range(waiting)]
-            done = asked[1:] if waiting > 1 else ()
-            if done:
-                await asyncio.wait(done)
-            # Nobody else waits.
-            assert (await rest.call(other, "GET", LIST)).status_code == 200
-            assert [each.done() for each in asked] == [False, *(True for _ in done)]
-        last = asked[-1].result()
-        return [(last.status_code, last.json().get("errorCode"), last.headers.get("retry-after"))]
-
-    told = support.run(tmp_path, scenario)
+    login, other = await admin(app), await app.account("b@x.example", Authority.SYS_ADMIN)
+    reads = app.contexts.context.store._reads
+    async with asyncio.TaskGroup() as tasks, contextlib.AsyncExitStack() as held:
+        for _ in range(reads._of_holder):
+            await held.enter_async_context(reads.place(login.user_id))
+        asked = [tasks.create_task(app.call(login, "GET", LIST)) for _ in range(waiting)]
+        done = asked[1:] if waiting > 1 else ()
+        if done:
+            await asyncio.wait(done)
+        # Nobody else waits.
+        assert (await app.call(other, "GET", LIST)).status_code == 200
+        assert [each.done() for each in asked] == [False, *(True for _ in done)]
+    last = asked[-1].result()
+    told = [(last.status_code, last.json().get("errorCode"), last.headers.get("retry-after"))]
 
     assert told == [(200, None, None) if status == 200 else (429, 2, "1")]
 
 
-def test_read_that_takes_too_long_is_refused_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def scenario(rest: Rest) -> tuple[int, Any, str, str]:
-        login = await admin(rest)
+async def test_read_that_takes_too_long_is_refused_in_words(app: Rest, monkeypatch: pytest.MonkeyPatch) -> None:
+    login = await admin(app)
 
-        async def too_long(*_: Any, **__: Any) -> None:
-            raise ReadTooLong
+    async def too_long(*_: Any, **__: Any) -> None:
+        raise ReadTooLong
 
-        monkeypatch.setattr(rest.contexts.context.store._store, "read", too_long)
-        answer = await rest.call(login, "GET", LIST)
-        body = answer.json()
-        return answer.status_code, body["errorCode"], answer.headers["retry-after"], body["message"]
-
-    status, code, after, message = support.run(tmp_path, scenario)
+    monkeypatch.setattr(app.contexts.context.store._store, "read", too_long)
+    answer = await app.call(login, "GET", LIST)
+    body = answer.json()
+    status, code, after, message = answer.status_code, body["errorCode"], answer.headers["retry-after"], body["message"]
 
     assert (status, code, after) == (503, 2, "20")
     assert message.startswith("The request took longer than 20 s")

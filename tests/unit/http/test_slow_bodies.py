@@ -3,21 +3,19 @@
 from tests.support import rest
 
 
-def test_account_that_ends_before_its_body_came_is_refused(tmp_path):
-    async def scenario(app):
-        _, owner = await app.operator("owner")
-        partner, administrator = await app.partner(owner, "p@p.example", name="P")
+async def test_account_that_ends_before_its_body_came_is_refused(app: rest.Rest):
+    _, owner = await app.operator("owner")
+    partner, administrator = await app.partner(owner, "p@p.example", name="P")
 
-        async def body():
-            await app.delete(owner, f"/company/{partner['id']['id']}")
-            yield b'{"vehicleNo": "V1"}'
+    async def body():
+        await app.delete(owner, f"/company/{partner['id']['id']}")
+        yield b'{"vehicleNo": "V1"}'
 
-        answer = await app.http.request(
-            "POST",
-            "/api/tre/v1/vehicle",
-            content=body(),
-            headers={"X-Authorization": f"Bearer {administrator.token}"},
-        )
-        return answer.status_code, answer.json()["errorCode"]
+    answer = await app.http.request(
+        "POST",
+        "/api/tre/v1/vehicle",
+        content=body(),
+        headers={"X-Authorization": f"Bearer {administrator.token}"},
+    )
 
-    assert rest.run(tmp_path, scenario) == (401, 10)
+    assert (answer.status_code, answer.json()["errorCode"]) == (401, 10)

@@ -400,61 +400,58 @@ def test_eraser_erases_when_it_is_asked_also_after_an_outage(tmp_path):
         assert rig.rows(tables.erasure, "id") == []
 
 
-def test_deleted_vehicle_is_nowhere_seen_before_anything_is_erased(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        driver = await app.person(admin, Authority.DRIVER, "driver")
+async def test_deleted_vehicle_is_nowhere_seen_before_anything_is_erased(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    driver = await app.person(admin, Authority.DRIVER, "driver")
 
-        async def vehicle(number):
-            return (await app.post(admin, "/vehicle", {"vehicleNo": number, "mileage": 1}))["id"]["id"]
+    async def vehicle(number):
+        return (await app.post(admin, "/vehicle", {"vehicleNo": number, "mileage": 1}))["id"]["id"]
 
-        gone, there = await vehicle("1"), await vehicle("2")
+    gone, there = await vehicle("1"), await vehicle("2")
 
-        def work(tx):
-            for number in range(6):
-                of = gone if number % 2 else there
-                common = {"user_id": driver.user_id}
-                scores.add_trip(tx, number, of, company_id=admin.company_id, **common)
-                scores.add_score(tx, number, of, created_ms=number, **common)
-                scores.add_event(tx, number, of, created_ms=number, event_ms=number, **common)
-            tx.run(update(tables.vehicle).where(tables.vehicle.c.id == gone).values(current_driver_id=driver.user_id))
-            tx.run(update(tables.account).values(latest_trip_id=scores.trip_id(5)))
+    def work(tx):
+        for number in range(6):
+            of = gone if number % 2 else there
+            common = {"user_id": driver.user_id}
+            scores.add_trip(tx, number, of, company_id=admin.company_id, **common)
+            scores.add_score(tx, number, of, created_ms=number, **common)
+            scores.add_event(tx, number, of, created_ms=number, event_ms=number, **common)
+        tx.run(update(tables.vehicle).where(tables.vehicle.c.id == gone).values(current_driver_id=driver.user_id))
+        tx.run(update(tables.account).values(latest_trip_id=scores.trip_id(5)))
 
-        await app.store.write(work)
-        lists = {
-            "scores": f"/api/tre/v1_2/driver/{driver.user_id}/analytics/drivingScore",
-            "events": f"/api/tre/v1_2/driver/{driver.user_id}/analytics/gpsEvent",
-            "trips": f"/driver/{driver.user_id}/trips",
-        }
+    await app.store.write(work)
+    lists = {
+        "scores": f"/api/tre/v1_2/driver/{driver.user_id}/analytics/drivingScore",
+        "events": f"/api/tre/v1_2/driver/{driver.user_id}/analytics/gpsEvent",
+        "trips": f"/driver/{driver.user_id}/trips",
+    }
 
-        async def seen():
-            pages = {}
-            for name, path in lists.items():
-                page = await app.get(driver, path, limit=2)
-                pages[name] = (await app.get(driver, path, limit=2, idOffset=page["nextPageLink"]["idOffset"]))["data"]
-                pages[name] = [*page["data"], *pages[name]]
-            return {name: [row["vehicleId"]["id"] for row in rows] for name, rows in pages.items()}
+    async def seen():
+        pages = {}
+        for name, path in lists.items():
+            page = await app.get(driver, path, limit=2)
+            pages[name] = (await app.get(driver, path, limit=2, idOffset=page["nextPageLink"]["idOffset"]))["data"]
+            pages[name] = [*page["data"], *pages[name]]
+        return {name: [row["vehicleId"]["id"] for row in rows] for name, rows in pages.items()}
 
-        before = await seen()
-        answer = (await app.call(admin, "DELETE", f"/vehicle/{gone}")).json()
-        after = await seen()
-        trip = scores.trip_id(1)
-        paths = (
-            f"/vehicle/{gone}",
-            f"/vehicle/{gone}/trips?limit=1",
-            f"/api/tre/v1_3/vehicle/{gone}/analytics/drivingScore?limit=1",
-            f"/trip/{trip}/microtrips?limit=1",
-            f"/api/tre/v1_3/trip/{trip}/analytics/drivingScore",
-            f"/api/tre/v1_2/driver/{driver.user_id}/analytics/drivingScore?limit=1&idOffset={trip}",
-            f"/driver/{driver.user_id}/trips?limit=1&idOffset={trip}",
-        )
-        refusals = [(await app.refused(login, "GET", path))[:2] for path in paths for login in (admin, driver)]
-        again = await vehicle("1")
-        person = await app.get(admin, f"/driver/{driver.user_id}")
-        shown = (person["latestTripId"]["id"], person["vehicleId"])
-        return before, answer, after, refusals, gone, there, again, shown, app.signals.told
-
-    before, answer, after, refusals, gone, there, again, shown, told = rest.run(tmp_path, scenario)
+    before = await seen()
+    answer = (await app.call(admin, "DELETE", f"/vehicle/{gone}")).json()
+    after = await seen()
+    trip = scores.trip_id(1)
+    paths = (
+        f"/vehicle/{gone}",
+        f"/vehicle/{gone}/trips?limit=1",
+        f"/api/tre/v1_3/vehicle/{gone}/analytics/drivingScore?limit=1",
+        f"/trip/{trip}/microtrips?limit=1",
+        f"/api/tre/v1_3/trip/{trip}/analytics/drivingScore",
+        f"/api/tre/v1_2/driver/{driver.user_id}/analytics/drivingScore?limit=1&idOffset={trip}",
+        f"/driver/{driver.user_id}/trips?limit=1&idOffset={trip}",
+    )
+    refusals = [(await app.refused(login, "GET", path))[:2] for path in paths for login in (admin, driver)]
+    again = await vehicle("1")
+    person = await app.get(admin, f"/driver/{driver.user_id}")
+    shown = (person["latestTripId"]["id"], person["vehicleId"])
+    told = app.signals.told
 
     assert before == {name: [gone, there, gone, there] for name in ("scores", "events", "trips")}
     assert answer == {}
@@ -465,18 +462,16 @@ def test_deleted_vehicle_is_nowhere_seen_before_anything_is_erased(tmp_path):
     assert told[-1] == ("erasure.due", "")
 
 
-def test_deletion_ends_delegations_and_rights_and_is_done_once(tmp_path):
-    async def scenario(app):
-        _, operator = await app.operator("ace")
-        _, owner = await app.partner(operator, "p@p.example")
-        driver = await app.person(owner, Authority.DRIVER, "driver")
-        record = await app.post(owner, "/vehicle", {"vehicleNo": "1", "mileage": 1})
-        vehicle_id = record["id"]["id"]
-        await app.post(owner, f"/driver/{driver.user_id}/relation/vehicle", {"vehicleId": {"id": vehicle_id}})
-        first = (await app.call(owner, "DELETE", f"/vehicle/{vehicle_id}")).status_code
-        second = (await app.refused(owner, "DELETE", f"/vehicle/{vehicle_id}"))[:2]
-        left = await app.store.read(lambda tx: dangling.references(tx, vehicle_id, besides=("erasure.id",)))
-        alive = await app.store.read(lambda tx: accounts.actor(tx, driver.user_id))
-        return first, second, left, alive == driver.actor
+async def test_deletion_ends_delegations_and_rights_and_is_done_once(app: rest.Rest):
+    _, operator = await app.operator("ace")
+    _, owner = await app.partner(operator, "p@p.example")
+    driver = await app.person(owner, Authority.DRIVER, "driver")
+    record = await app.post(owner, "/vehicle", {"vehicleNo": "1", "mileage": 1})
+    vehicle_id = record["id"]["id"]
+    await app.post(owner, f"/driver/{driver.user_id}/relation/vehicle", {"vehicleId": {"id": vehicle_id}})
+    first = (await app.call(owner, "DELETE", f"/vehicle/{vehicle_id}")).status_code
+    second = (await app.refused(owner, "DELETE", f"/vehicle/{vehicle_id}"))[:2]
+    left = await app.store.read(lambda tx: dangling.references(tx, vehicle_id, besides=("erasure.id",)))
+    alive = await app.store.read(lambda tx: accounts.actor(tx, driver.user_id))
 
-    assert rest.run(tmp_path, scenario) == (200, (404, 32), {}, True)
+    assert (first, second, left, alive == driver.actor) == (200, (404, 32), {}, True)

@@ -47,50 +47,43 @@ def test_application_is_kept_in_the_language_of_its_page(tmp_path: Path, languag
         ("contactName", "x" * 256, "Name must have at most 255 characters."),
     ],
 )
-def test_field_that_is_wrong_is_named_and_the_rest_stays(tmp_path: Path, name: str, value: str, told: str) -> None:
-    async def scenario(rest: Rest) -> tuple[int, bool, bool, int]:
-        answer = await Browser(rest).post("/apply", {**FORM, name: value})
-        page = Page(answer.text)
-        values = {each.get("name"): each.get("value") for each in page.all("input")}
-        kept = values["companyName"] == "Hanbit" and values["mobile"] == "010"
-        return answer.status_code, told in page.text, kept, len(await applications(rest))
+async def test_field_that_is_wrong_is_named_and_the_rest_stays(app: Rest, name: str, value: str, told: str) -> None:
+    answer = await Browser(app).post("/apply", {**FORM, name: value})
+    page = Page(answer.text)
+    values = {each.get("name"): each.get("value") for each in page.all("input")}
+    kept = values["companyName"] == "Hanbit" and values["mobile"] == "010"
+    found = answer.status_code, told in page.text, kept, len(await applications(app))
 
-    assert support.run(tmp_path, scenario) == (400, True, True, 0)
+    assert found == (400, True, True, 0)
 
 
-def test_many_applications_of_one_address_have_to_wait(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[int]:
-        browser = Browser(rest)
-        return [(await browser.post("/apply", {**FORM, "email": f"{n}@x.example"})).status_code for n in range(11)]
+async def test_many_applications_of_one_address_have_to_wait(app: Rest) -> None:
+    browser = Browser(app)
+    found = [(await browser.post("/apply", {**FORM, "email": f"{n}@x.example"})).status_code for n in range(11)]
 
-    assert support.run(tmp_path, scenario) == [303] * 10 + [429]
+    assert found == [303] * 10 + [429]
 
 
 @pytest.mark.parametrize("email", ["kim@x.example", "nobody@x.example"])
-def test_asking_for_a_link_says_the_same_whoever_asks(tmp_path: Path, email: str) -> None:
-    async def scenario(rest: Rest) -> tuple[int, str, list[str]]:
-        await rest.account("kim@x.example", Authority.COMPANY_ADMIN)
-        answer = await Browser(rest).post("/password", {"email": email})
-        mails = await rest.store.read(lambda tx: tx.all(select(mail_outbox.c.recipient)))
-        return answer.status_code, answer.headers["location"], [row.recipient for row in mails]
+async def test_asking_for_a_link_says_the_same_whoever_asks(app: Rest, email: str) -> None:
+    await app.account("kim@x.example", Authority.COMPANY_ADMIN)
+    answer = await Browser(app).post("/password", {"email": email})
+    mails = await app.store.read(lambda tx: tx.all(select(mail_outbox.c.recipient)))
+    found = answer.status_code, answer.headers["location"], [row.recipient for row in mails]
 
-    assert support.run(tmp_path, scenario) == (303, "/password/sent", [email])
+    assert found == (303, "/password/sent", [email])
 
 
-def test_address_that_is_none_is_told_at_its_field(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[int, bool]:
-        answer = await Browser(rest).post("/password", {"email": "no address"})
-        return answer.status_code, "E-mail address" in Page(answer.text).text
+async def test_address_that_is_none_is_told_at_its_field(app: Rest) -> None:
+    answer = await Browser(app).post("/password", {"email": "no address"})
 
-    assert support.run(tmp_path, scenario) == (400, True)
+    assert (answer.status_code, "E-mail address" in Page(answer.text).text) == (400, True)
 
 
 @pytest.mark.parametrize("path", ["/apply", "/apply/sent", "/password", "/password/sent", "/sign-in"])
 @pytest.mark.parametrize("language", ["en", "ko"])
-def test_page_of_a_guest_opens_in_both_languages(tmp_path: Path, path: str, language: str) -> None:
-    async def scenario(rest: Rest) -> tuple[int, str, str | None]:
-        answer = await Browser(rest).get(path, **{"Accept-Language": language})
-        (root,) = Page(answer.text).all("html")
-        return answer.status_code, answer.headers["content-language"], root["lang"]
+async def test_page_of_a_guest_opens_in_both_languages(app: Rest, path: str, language: str) -> None:
+    answer = await Browser(app).get(path, **{"Accept-Language": language})
+    (root,) = Page(answer.text).all("html")
 
-    assert support.run(tmp_path, scenario) == (200, language, language)
+    assert (answer.status_code, answer.headers["content-language"], root["lang"]) == (200, language, language)

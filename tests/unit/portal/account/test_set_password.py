@@ -1,7 +1,6 @@
 """The page that sets a password, as a browser without scripts meets it."""
 
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode
 
 import httpx
@@ -53,17 +52,13 @@ def test_page_can_be_filled_in_by_password_managers(tmp_path: Path) -> None:
     assert all(each["autocomplete"] == "new-password" and "required" in each for each in fields)
 
 
-def test_opening_the_page_any_number_of_times_does_not_use_the_link_up(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[int]:
-        browser, token = Browser(rest), await link(rest)
-        seen = [
-            (await browser.http.request(method, PATH, params={"token": token})) for method in ("GET", "HEAD", "GET")
-        ]
-        sent = await browser.post(PATH, {"token": token, "password": "12345678", "again_password": "12345678"})
-        again = await browser.get(f"{PATH}?{urlencode({'token': token})}")
-        return [answer.status_code for answer in (*seen, sent, again)]
+async def test_opening_the_page_any_number_of_times_does_not_use_the_link_up(app: Rest) -> None:
+    browser, token = Browser(app), await link(app)
+    seen = [(await browser.http.request(method, PATH, params={"token": token})) for method in ("GET", "HEAD", "GET")]
+    sent = await browser.post(PATH, {"token": token, "password": "12345678", "again_password": "12345678"})
+    again = await browser.get(f"{PATH}?{urlencode({'token': token})}")
 
-    assert support.run(tmp_path, scenario) == [200, 200, 200, 303, 400]
+    assert [answer.status_code for answer in (*seen, sent, again)] == [200, 200, 200, 303, 400]
 
 
 @pytest.mark.parametrize(
@@ -77,14 +72,13 @@ def test_opening_the_page_any_number_of_times_does_not_use_the_link_up(tmp_path:
         ({"password": "12345678\x00", "again_password": "12345678\x00"}, "control characters"),
     ],
 )
-def test_trouble_is_told_in_the_page_and_the_form_stays(tmp_path: Path, fields: dict[str, str], told: str) -> None:
-    async def scenario(rest: Rest) -> tuple[Any, ...]:
-        browser, token = Browser(rest), await link(rest)
-        answer = await browser.post(PATH, {"token": token, **fields})
-        kept = {"type": "hidden", "name": "token", "value": token} in Page(answer.text).all("input")
-        return answer.status_code, told in answer.text, 'role="alert"' in answer.text, kept
+async def test_trouble_is_told_in_the_page_and_the_form_stays(app: Rest, fields: dict[str, str], told: str) -> None:
+    browser, token = Browser(app), await link(app)
+    answer = await browser.post(PATH, {"token": token, **fields})
+    kept = {"type": "hidden", "name": "token", "value": token} in Page(answer.text).all("input")
+    found = answer.status_code, told in answer.text, 'role="alert"' in answer.text, kept
 
-    assert support.run(tmp_path, scenario) == (400, True, True, True)
+    assert found == (400, True, True, True)
 
 
 @pytest.mark.parametrize("token", ["", "x", '"><script>alert(1)</script>', "\x00", "é", "x" * 5_000])
@@ -113,39 +107,34 @@ def test_link_that_is_none_of_ours_is_told_without_repeating_it(tmp_path: Path, 
         (b"x" * 100_000, 413),
     ],
 )
-def test_body_that_is_no_form_is_refused_in_a_page(tmp_path: Path, body: bytes, status: int) -> None:
-    async def scenario(rest: Rest) -> tuple[int, str]:
-        answer = await Browser(rest).http.post(PATH, content=body)
-        return answer.status_code, answer.headers["content-type"]
+async def test_body_that_is_no_form_is_refused_in_a_page(app: Rest, body: bytes, status: int) -> None:
+    answer = await Browser(app).http.post(PATH, content=body)
 
-    assert support.run(tmp_path, scenario) == (status, "text/html; charset=utf-8")
+    assert (answer.status_code, answer.headers["content-type"]) == (status, "text/html; charset=utf-8")
 
 
 @pytest.mark.parametrize(("beside", "status"), [(0, 303), (16_384, 303), (16_385, 413)])
-def test_longest_password_fits_and_a_form_beyond_the_bound_is_not_read(
-    tmp_path: Path, beside: int, status: int
+async def test_longest_password_fits_and_a_form_beyond_the_bound_is_not_read(
+    app: Rest, beside: int, status: int
 ) -> None:
-    async def scenario(rest: Rest) -> int:
-        password = "\U0001f69a" * 255
-        form = urlencode(
-            {"token": await link(rest), "password": password, "again_password": password, "x": ""}
-        ).encode()
-        answer = await Browser(rest).http.post(PATH, content=form.ljust(beside, b"x"))
-        return answer.status_code
+    password = "\U0001f69a" * 255
+    form = urlencode({"token": await link(app), "password": password, "again_password": password, "x": ""}).encode()
+    answer = await Browser(app).http.post(PATH, content=form.ljust(beside, b"x"))
 
-    assert support.run(tmp_path, scenario) == status
+    assert answer.status_code == status
 
 
-def test_page_speaks_the_language_asked_for(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[httpx.Response]:
-        browser, token = Browser(rest), await link(rest)
-        browser.http.headers["accept-language"] = "ko-KR,ko;q=0.9,en;q=0.8"
-        answers = [await browser.get(f"{PATH}?token={token}")]
-        for password in ("", "new-pass-1"):
-            answers.append(await browser.post(PATH, {"token": token, "password": password, "again_password": password}))
-        return [*answers, await browser.get("/sign-in"), await browser.get(f"{PATH}?token={token}")]
-
-    form, empty, done, after, used = support.run(tmp_path, scenario)
+async def test_page_speaks_the_language_asked_for(app: Rest) -> None:
+    browser, token = Browser(app), await link(app)
+    browser.http.headers["accept-language"] = "ko-KR,ko;q=0.9,en;q=0.8"
+    answers = [await browser.get(f"{PATH}?token={token}")]
+    for password in ("", "new-pass-1"):
+        answers.append(await browser.post(PATH, {"token": token, "password": password, "again_password": password}))
+    form, empty, done, after, used = [
+        *answers,
+        await browser.get("/sign-in"),
+        await browser.get(f"{PATH}?token={token}"),
+    ]
 
     assert [each.status_code for each in (form, empty, done, after, used)] == [200, 400, 303, 200, 400]
     for answer in (form, empty, used):
@@ -158,14 +147,12 @@ def test_page_speaks_the_language_asked_for(tmp_path: Path) -> None:
     assert "새 링크를 요청해 주십시오." in used.text
 
 
-def test_language_can_be_changed_below_a_refused_form_and_the_link_stays(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[int, str]:
-        browser, token = Browser(rest), await link(rest)
-        form = Page((await browser.get(f"{PATH}?token={token}")).text).all("form")[0]
-        refused = Page((await browser.post(form["action"] or "", {"token": token, "password": "x"})).text)
-        there = next(each["value"] for each in refused.all("input") if each.get("name") == "next")
-        done = await browser.post("/account/preferences", {"next": there, "language": "ko"})
-        answer = await browser.get(done.headers["location"])
-        return answer.status_code, answer.headers["content-language"]
+async def test_language_can_be_changed_below_a_refused_form_and_the_link_stays(app: Rest) -> None:
+    browser, token = Browser(app), await link(app)
+    form = Page((await browser.get(f"{PATH}?token={token}")).text).all("form")[0]
+    refused = Page((await browser.post(form["action"] or "", {"token": token, "password": "x"})).text)
+    there = next(each["value"] for each in refused.all("input") if each.get("name") == "next")
+    done = await browser.post("/account/preferences", {"next": there, "language": "ko"})
+    answer = await browser.get(done.headers["location"])
 
-    assert support.run(tmp_path, scenario) == (200, "ko")
+    assert (answer.status_code, answer.headers["content-language"]) == (200, "ko")

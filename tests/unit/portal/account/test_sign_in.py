@@ -60,16 +60,15 @@ async def sessions(rest: Rest) -> int:
     return len(await rest.store.read(lambda tx: tx.all(select(account_session.c.id))))
 
 
-def test_sign_in_gives_a_cookie_that_no_script_reads_and_no_other_site_sends(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[Any, ...]:
-        await made(rest)
-        browser = Browser(rest)
-        answer = await browser.post("/sign-in", {**GOOD, "next": "/account"})
-        given = given_by(answer)
-        own = await browser.get("/account")
-        return answer.status_code, answer.headers["location"], given, own.status_code, EMAIL in own.text
+async def test_sign_in_gives_a_cookie_that_no_script_reads_and_no_other_site_sends(app: Rest) -> None:
+    await made(app)
+    browser = Browser(app)
+    answer = await browser.post("/sign-in", {**GOOD, "next": "/account"})
+    given = given_by(answer)
+    own = await browser.get("/account")
+    found = answer.status_code, answer.headers["location"], given, own.status_code, EMAIL in own.text
 
-    assert support.run(tmp_path, scenario) == (
+    assert found == (
         303,
         "/account",
         [
@@ -93,45 +92,40 @@ class Noted(Passwords):
         return await super().matches(password, kept, requester)
 
 
-def test_browser_that_signed_in_before_comes_before_strangers_from_any_address(tmp_path: Path) -> None:
+async def test_browser_that_signed_in_before_comes_before_strangers_from_any_address(app: Rest) -> None:
     """With the account that it signed in with, and no other."""
 
-    async def scenario(rest: Rest) -> list[bool]:
-        for email in (EMAIL, "lee@x.example"):
-            await made(rest, email)
-        noted = Noted()
-        rest.change(passwords=noted)
-        browser = Browser(rest)
-        for email in (EMAIL, EMAIL, "lee@x.example"):
-            # As if each came from an address where nobody signed in.
-            rest.contexts.accounts.limits.known._uses.clear()
-            await browser.post("/sign-in", {**GOOD, "email": email})
-        noted.close()
-        return noted.known
+    for email in (EMAIL, "lee@x.example"):
+        await made(app, email)
+    noted = Noted()
+    app.change(passwords=noted)
+    browser = Browser(app)
+    for email in (EMAIL, EMAIL, "lee@x.example"):
+        # As if each came from an address where nobody signed in.
+        app.contexts.accounts.limits.known._uses.clear()
+        await browser.post("/sign-in", {**GOOD, "email": email})
+    noted.close()
 
-    assert support.run(tmp_path, scenario) == [False, True, False]
+    assert noted.known == [False, True, False]
 
 
-def test_mark_of_a_sign_in_is_of_one_account_and_lets_nobody_in(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[Any, ...]:
-        browser = await signed_in(rest)
-        mark = browser.http.cookies["tripline-known"]
-        browser.http.cookies.clear()
-        browser.http.cookies["tripline-known"] = mark
-        marks = rest.tokens.mark("kim@x.example"), rest.tokens.mark("lee@x.example")
-        return (await browser.get("/account")).status_code, mark == marks[0], mark == marks[1], EMAIL in mark
+async def test_mark_of_a_sign_in_is_of_one_account_and_lets_nobody_in(app: Rest) -> None:
+    browser = await signed_in(app)
+    mark = browser.http.cookies["tripline-known"]
+    browser.http.cookies.clear()
+    browser.http.cookies["tripline-known"] = mark
+    marks = app.tokens.mark("kim@x.example"), app.tokens.mark("lee@x.example")
+    found = (await browser.get("/account")).status_code, mark == marks[0], mark == marks[1], EMAIL in mark
 
-    assert support.run(tmp_path, scenario) == (303, True, False, False)
+    assert found == (303, True, False, False)
 
 
-def test_cookie_over_https_is_for_this_host_and_https_alone(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[str]:
-        await made(rest)
-        browser = Browser(rest)
-        answer = await browser.http.post("https://127.0.0.1/sign-in", data=GOOD, headers=OWN)
-        return given_by(answer)
+async def test_cookie_over_https_is_for_this_host_and_https_alone(app: Rest) -> None:
+    await made(app)
+    browser = Browser(app)
+    answer = await browser.http.post("https://127.0.0.1/sign-in", data=GOOD, headers=OWN)
 
-    assert support.run(tmp_path, scenario) == [
+    assert given_by(answer) == [
         "__Host-tripline=...; Max-Age=604800; Path=/; HttpOnly; SameSite=Lax; Secure",
         "__Host-tripline-known=...; HttpOnly; Max-Age=15552000; Path=/; SameSite=lax; Secure",
     ]
@@ -149,13 +143,11 @@ def test_cookie_over_https_is_for_this_host_and_https_alone(tmp_path: Path) -> N
         ("javascript:alert(1)", "/"),
     ],
 )
-def test_sign_in_leads_to_pages_of_ours_alone(tmp_path: Path, wanted: str, there: str) -> None:
-    async def scenario(rest: Rest) -> str:
-        await made(rest)
-        answer = await Browser(rest).post("/sign-in", {**GOOD, "next": wanted})
-        return str(answer.headers["location"])
+async def test_sign_in_leads_to_pages_of_ours_alone(app: Rest, wanted: str, there: str) -> None:
+    await made(app)
+    answer = await Browser(app).post("/sign-in", {**GOOD, "next": wanted})
 
-    assert support.run(tmp_path, scenario) == there
+    assert str(answer.headers["location"]) == there
 
 
 @pytest.mark.parametrize(
@@ -168,125 +160,109 @@ def test_sign_in_leads_to_pages_of_ours_alone(tmp_path: Path, wanted: str, there
         ({}, 400, "E-mail address is missing.Password is missing."),
     ],
 )
-def test_wrong_or_missing_words_are_told_in_the_form_and_the_address_stays(
-    tmp_path: Path, fields: dict[str, str], status: int, told: str
+async def test_wrong_or_missing_words_are_told_in_the_form_and_the_address_stays(
+    app: Rest, fields: dict[str, str], status: int, told: str
 ) -> None:
-    async def scenario(rest: Rest) -> tuple[int, bool, list[str | None], int]:
-        await made(rest)
-        answer = await Browser(rest).post("/sign-in", fields)
-        page = Page(answer.text)
-        values = [each.get("value") for each in page.all("input") if each.get("name") in ("email", "password")]
-        return answer.status_code, told in page.text, values, await sessions(rest)
-
-    seen = support.run(tmp_path, scenario)
+    await made(app)
+    answer = await Browser(app).post("/sign-in", fields)
+    page = Page(answer.text)
+    values = [each.get("value") for each in page.all("input") if each.get("name") in ("email", "password")]
+    seen = answer.status_code, told in page.text, values, await sessions(app)
 
     assert seen[:2] == (status, True)
     assert [value or "" for value in seen[2]] == [fields.get("email", ""), ""]
     assert seen[3] == 0
 
 
-def test_wait_after_wrong_passwords_is_told_with_its_length(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[int, str, bool]:
-        await made(rest)
-        browser = Browser(rest)
-        for _ in range(5):
-            await browser.post("/sign-in", {**GOOD, "password": "wrong"})
-        answer = await browser.post("/sign-in", GOOD)
-        return answer.status_code, answer.headers["retry-after"], "Try again in 30 seconds." in Page(answer.text).text
+async def test_wait_after_wrong_passwords_is_told_with_its_length(app: Rest) -> None:
+    await made(app)
+    browser = Browser(app)
+    for _ in range(5):
+        await browser.post("/sign-in", {**GOOD, "password": "wrong"})
+    answer = await browser.post("/sign-in", GOOD)
+    found = answer.status_code, answer.headers["retry-after"], "Try again in 30 seconds." in Page(answer.text).text
 
-    assert support.run(tmp_path, scenario) == (429, "30", True)
+    assert found == (429, "30", True)
 
 
-def test_disabled_account_does_not_sign_in(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> int:
-        user_id = await made(rest)
-        await rest.store.write(lambda tx: directory.disable(tx, user_id=user_id, now_ms=rest.now_ms))
-        return (await Browser(rest).post("/sign-in", GOOD)).status_code
+async def test_disabled_account_does_not_sign_in(app: Rest) -> None:
+    user_id = await made(app)
+    await app.store.write(lambda tx: directory.disable(tx, user_id=user_id, now_ms=app.now_ms))
 
-    assert support.run(tmp_path, scenario) == 401
+    assert (await Browser(app).post("/sign-in", GOOD)).status_code == 401
 
 
 @pytest.mark.parametrize(
     "headers", [{"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}, {"Origin": "https://evil.example"}]
 )
-def test_other_site_signs_nobody_in(tmp_path: Path, headers: dict[str, str]) -> None:
-    async def scenario(rest: Rest) -> tuple[int, int]:
-        await made(rest)
-        answer = await Browser(rest).http.post("/sign-in", data=GOOD, headers=headers)
-        return answer.status_code, await sessions(rest)
+async def test_other_site_signs_nobody_in(app: Rest, headers: dict[str, str]) -> None:
+    await made(app)
+    answer = await Browser(app).http.post("/sign-in", data=GOOD, headers=headers)
 
-    assert support.run(tmp_path, scenario) == (403, 0)
+    assert (answer.status_code, await sessions(app)) == (403, 0)
 
 
-def test_planted_cookie_is_replaced_and_good_for_nothing(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[bool, int, int]:
-        attacker = await signed_in(rest)
-        await made(rest, "lee@x.example")
-        planted = cookie_of(attacker)
-        victim = Browser(rest)
-        victim.http.cookies.set("tripline", planted)
-        await victim.post("/sign-in", {**GOOD, "email": "lee@x.example"})
-        own = victim.http.cookies.jar
-        fresh = [each.value for each in own if each.name == "tripline" and each.value != planted]
-        status = (await attacker.get("/account")).status_code
-        return len(fresh) == 1, status, await sessions(rest)
+async def test_planted_cookie_is_replaced_and_good_for_nothing(app: Rest) -> None:
+    attacker = await signed_in(app)
+    await made(app, "lee@x.example")
+    planted = cookie_of(attacker)
+    victim = Browser(app)
+    victim.http.cookies.set("tripline", planted)
+    await victim.post("/sign-in", {**GOOD, "email": "lee@x.example"})
+    own = victim.http.cookies.jar
+    fresh = [each.value for each in own if each.name == "tripline" and each.value != planted]
+    status = (await attacker.get("/account")).status_code
 
-    assert support.run(tmp_path, scenario) == (True, 303, 1)
+    assert (len(fresh) == 1, status, await sessions(app)) == (True, 303, 1)
 
 
-def test_who_is_signed_in_is_led_on_from_the_sign_in(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[int, str]:
-        answer = await (await signed_in(rest)).get("/sign-in?next=/account")
-        return answer.status_code, answer.headers["location"]
+async def test_who_is_signed_in_is_led_on_from_the_sign_in(app: Rest) -> None:
+    answer = await (await signed_in(app)).get("/sign-in?next=/account")
 
-    assert support.run(tmp_path, scenario) == (303, "/account")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/account")
 
 
-def test_fresh_installation_says_which_command_makes_the_first_account(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[tuple[bool, bool]]:
-        seen = []
-        for _ in range(2):
-            page = Page((await Browser(rest).get("/sign-in")).text)
-            has_field = any(each.get("name") == "password" for each in page.all("input"))
-            seen.append(("tripline admin create --email" in page.text, has_field))
-            if len(seen) == 1:
-                await made(rest)
-        return seen
+async def test_fresh_installation_says_which_command_makes_the_first_account(app: Rest) -> None:
+    seen = []
+    for _ in range(2):
+        page = Page((await Browser(app).get("/sign-in")).text)
+        has_field = any(each.get("name") == "password" for each in page.all("input"))
+        seen.append(("tripline admin create --email" in page.text, has_field))
+        if len(seen) == 1:
+            await made(app)
 
-    assert support.run(tmp_path, scenario) == [(True, False), (False, True)]
+    assert seen == [(True, False), (False, True)]
 
 
-def test_signing_out_ends_the_session_and_takes_the_cookie(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[Any, ...]:
-        browser = await signed_in(rest)
-        thief = Browser(rest)
-        thief.http.cookies.set("tripline", cookie_of(browser))
-        answer = await browser.post("/sign-out", {"csrf": await csrf(browser)})
-        return (
-            answer.status_code,
-            answer.headers["location"],
-            answer.headers["set-cookie"].partition(";")[0],
-            (await thief.get("/account")).status_code,
-            await sessions(rest),
-        )
+async def test_signing_out_ends_the_session_and_takes_the_cookie(app: Rest) -> None:
+    browser = await signed_in(app)
+    thief = Browser(app)
+    thief.http.cookies.set("tripline", cookie_of(browser))
+    answer = await browser.post("/sign-out", {"csrf": await csrf(browser)})
+    found = (
+        answer.status_code,
+        answer.headers["location"],
+        answer.headers["set-cookie"].partition(";")[0],
+        (await thief.get("/account")).status_code,
+        await sessions(app),
+    )
 
-    assert support.run(tmp_path, scenario) == (303, "/sign-in", "tripline=", 303, 0)
+    assert found == (303, "/sign-in", "tripline=", 303, 0)
 
 
 @pytest.mark.parametrize(
     "path", ["/sign-out", "/account/sessions/end-all", "/account/password", "/account/preferences"]
 )
 @pytest.mark.parametrize("token", ["", "wrong"])
-def test_change_without_the_token_of_the_session_changes_nothing(tmp_path: Path, path: str, token: str) -> None:
-    async def scenario(rest: Rest) -> tuple[int, int, Any]:
-        browser = await signed_in(rest)
-        fields = {"csrf": token, "theme": "dark", "currentPassword": PASSWORD}
-        fields |= {"newPassword": PASSWORD + "2", "again_password": PASSWORD + "2"}
-        answer = await browser.post(path, fields)
-        kept = await rest.store.read(lambda tx: tx.all(select(account.c.theme, account.c.password_updated_ms)))
-        return answer.status_code, await sessions(rest), [tuple(each) for each in kept]
+async def test_change_without_the_token_of_the_session_changes_nothing(app: Rest, path: str, token: str) -> None:
+    browser = await signed_in(app)
+    fields = {"csrf": token, "theme": "dark", "currentPassword": PASSWORD}
+    fields |= {"newPassword": PASSWORD + "2", "again_password": PASSWORD + "2"}
+    answer = await browser.post(path, fields)
+    kept = await app.store.read(lambda tx: tx.all(select(account.c.theme, account.c.password_updated_ms)))
+    found = answer.status_code, await sessions(app), [tuple(each) for each in kept]
 
-    assert support.run(tmp_path, scenario) == (403, 1, [(None, 1)])
+    assert found == (403, 1, [(None, 1)])
 
 
 async def linked(rest: Rest) -> str:
@@ -297,53 +273,48 @@ async def linked(rest: Rest) -> str:
     return link.partition("token=")[2]
 
 
-def test_opening_a_link_spends_nothing_and_its_button_signs_in_once(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[Any]:
-        token = await linked(rest)
-        browser = Browser(rest)
-        opened = [(await browser.get(f"{links.SIGN_IN_PATH}?token={token}")).status_code for _ in range(3)]
-        entered = await browser.post(links.SIGN_IN_PATH, {"token": token})
-        own = await browser.get("/account")
-        again = await Browser(rest).post(links.SIGN_IN_PATH, {"token": token})
-        late = await Browser(rest).get(f"{links.SIGN_IN_PATH}?token={token}")
-        return [*opened, entered.status_code, own.status_code, again.status_code, late.status_code]
+async def test_opening_a_link_spends_nothing_and_its_button_signs_in_once(app: Rest) -> None:
+    token = await linked(app)
+    browser = Browser(app)
+    opened = [(await browser.get(f"{links.SIGN_IN_PATH}?token={token}")).status_code for _ in range(3)]
+    entered = await browser.post(links.SIGN_IN_PATH, {"token": token})
+    own = await browser.get("/account")
+    again = await Browser(app).post(links.SIGN_IN_PATH, {"token": token})
+    late = await Browser(app).get(f"{links.SIGN_IN_PATH}?token={token}")
+    found = [*opened, entered.status_code, own.status_code, again.status_code, late.status_code]
 
-    assert support.run(tmp_path, scenario) == [200, 200, 200, 303, 200, 400, 400]
+    assert found == [200, 200, 200, 303, 200, 400, 400]
 
 
 @pytest.mark.parametrize(("later_ms", "status"), [(899_999, 303), (900_000, 400), (900_001, 400)])
-def test_link_is_good_for_a_quarter_of_an_hour(tmp_path: Path, later_ms: int, status: int) -> None:
-    async def scenario(rest: Rest) -> int:
-        token = await linked(rest)
-        rest.now_ms += later_ms
-        return (await Browser(rest).post(links.SIGN_IN_PATH, {"token": token})).status_code
+async def test_link_is_good_for_a_quarter_of_an_hour(app: Rest, later_ms: int, status: int) -> None:
+    token = await linked(app)
+    app.now_ms += later_ms
+    found = (await Browser(app).post(links.SIGN_IN_PATH, {"token": token})).status_code
 
-    assert support.run(tmp_path, scenario) == status
+    assert found == status
 
 
 @pytest.mark.parametrize("token", ["", "nonsense", "x" * 43])
-def test_link_that_was_never_made_says_how_to_get_one(tmp_path: Path, token: str) -> None:
-    async def scenario(rest: Rest) -> tuple[int, bool]:
-        answer = await Browser(rest).get(f"{links.SIGN_IN_PATH}?token={token}")
-        return answer.status_code, "tripline admin sign-in-link" in answer.text
+async def test_link_that_was_never_made_says_how_to_get_one(app: Rest, token: str) -> None:
+    answer = await Browser(app).get(f"{links.SIGN_IN_PATH}?token={token}")
 
-    assert support.run(tmp_path, scenario) == (400, True)
+    assert (answer.status_code, "tripline admin sign-in-link" in answer.text) == (400, True)
 
 
-def test_new_password_keeps_this_browser_signed_in_and_ends_every_other_session(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[Any, ...]:
-        browser = await signed_in(rest)
-        other = Browser(rest)
-        await other.post("/sign-in", GOOD)
-        before = cookie_of(browser)
-        new = "another pass phrase"
-        fields = {"currentPassword": PASSWORD, "newPassword": new, "again_password": new}
-        answer = await browser.post("/account/password", {**fields, "csrf": await csrf(browser)})
-        own, others = await browser.get("/account"), await other.get("/account")
-        again = await Browser(rest).post("/sign-in", {**GOOD, "password": new})
-        return answer.status_code, cookie_of(browser) != before, own.status_code, others.status_code, again.status_code
+async def test_new_password_keeps_this_browser_signed_in_and_ends_every_other_session(app: Rest) -> None:
+    browser = await signed_in(app)
+    other = Browser(app)
+    await other.post("/sign-in", GOOD)
+    before = cookie_of(browser)
+    new = "another pass phrase"
+    fields = {"currentPassword": PASSWORD, "newPassword": new, "again_password": new}
+    answer = await browser.post("/account/password", {**fields, "csrf": await csrf(browser)})
+    own, others = await browser.get("/account"), await other.get("/account")
+    again = await Browser(app).post("/sign-in", {**GOOD, "password": new})
+    found = answer.status_code, cookie_of(browser) != before, own.status_code, others.status_code, again.status_code
 
-    assert support.run(tmp_path, scenario) == (303, True, 200, 303, 303)
+    assert found == (303, True, 200, 303, 303)
 
 
 @pytest.mark.parametrize(
@@ -355,29 +326,26 @@ def test_new_password_keeps_this_browser_signed_in_and_ends_every_other_session(
         ({"newPassword": "", "again_password": ""}, "New password is missing.Repeated new password is missing."),
     ],
 )
-def test_password_that_cannot_be_set_says_why_at_its_field(tmp_path: Path, fields: dict[str, str], told: str) -> None:
-    async def scenario(rest: Rest) -> tuple[int, bool, int]:
-        browser = await signed_in(rest)
-        new = "another pass phrase"
-        sent = {"currentPassword": PASSWORD, "newPassword": new, "again_password": new, **fields}
-        answer = await browser.post("/account/password", {**sent, "csrf": await csrf(browser)})
-        return answer.status_code, told in Page(answer.text).text, answer.text.count("data-refused")
+async def test_password_that_cannot_be_set_says_why_at_its_field(app: Rest, fields: dict[str, str], told: str) -> None:
+    browser = await signed_in(app)
+    new = "another pass phrase"
+    sent = {"currentPassword": PASSWORD, "newPassword": new, "again_password": new, **fields}
+    answer = await browser.post("/account/password", {**sent, "csrf": await csrf(browser)})
+    found = answer.status_code, told in Page(answer.text).text, answer.text.count("data-refused")
 
-    assert support.run(tmp_path, scenario) == (400, True, 1)
+    assert found == (400, True, 1)
 
 
-def test_language_and_theme_are_kept_by_the_account(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[tuple[str, str]]:
-        browser = await signed_in(rest)
-        seen = []
-        for chosen in ({"language": "ko"}, {"theme": "dark"}, {"theme": "system", "language": "en"}, {"theme": "pink"}):
-            fields = {**chosen, "next": "/account", "csrf": await csrf(browser)}
-            assert (await browser.post("/account/preferences", fields)).headers["location"] == "/account"
-            (root,) = Page((await browser.get("/account")).text).all("html")
-            seen.append((root["lang"] or "", root["data-theme"] or ""))
-        return seen
+async def test_language_and_theme_are_kept_by_the_account(app: Rest) -> None:
+    browser = await signed_in(app)
+    seen = []
+    for chosen in ({"language": "ko"}, {"theme": "dark"}, {"theme": "system", "language": "en"}, {"theme": "pink"}):
+        fields = {**chosen, "next": "/account", "csrf": await csrf(browser)}
+        assert (await browser.post("/account/preferences", fields)).headers["location"] == "/account"
+        (root,) = Page((await browser.get("/account")).text).all("html")
+        seen.append((root["lang"] or "", root["data-theme"] or ""))
 
-    assert support.run(tmp_path, scenario) == [("ko", "system"), ("ko", "dark"), ("en", "system"), ("en", "system")]
+    assert seen == [("ko", "system"), ("ko", "dark"), ("en", "system"), ("en", "system")]
 
 
 def test_browser_paints_its_bars_in_the_ground_of_the_theme(tmp_path: Path) -> None:
@@ -399,52 +367,45 @@ def test_browser_paints_its_bars_in_the_ground_of_the_theme(tmp_path: Path) -> N
     assert f"--ground: light-dark({light[0][0]}, {dark[0][0]});" in style
 
 
-def test_guest_chooses_a_language_that_the_browser_keeps(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[str | None]:
-        await made(rest)
-        browser = Browser(rest)
-        seen = []
-        for language in ("ko", "en", "xx"):
-            await browser.post("/account/preferences", {"language": language, "next": "/apply"})
-            (root,) = Page((await browser.get("/apply")).text).all("html")
-            seen.append(root["lang"])
-        return seen
+async def test_guest_chooses_a_language_that_the_browser_keeps(app: Rest) -> None:
+    await made(app)
+    browser = Browser(app)
+    seen = []
+    for language in ("ko", "en", "xx"):
+        await browser.post("/account/preferences", {"language": language, "next": "/apply"})
+        (root,) = Page((await browser.get("/apply")).text).all("html")
+        seen.append(root["lang"])
 
-    assert support.run(tmp_path, scenario) == ["ko", "en", "en"]
+    assert seen == ["ko", "en", "en"]
 
 
-def test_session_is_signed_out_from_the_list_and_so_are_all_others(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[int]:
-        browser = await signed_in(rest)
-        others = [Browser(rest) for _ in range(3)]
-        for each in others:
-            rest.now_ms += 1_000
-            await each.post("/sign-in", GOOD)
-        page = Page((await browser.get("/account")).text)
-        ids = [each["value"] or "" for each in page.all("input") if each.get("name") == "session"]
-        assert len(ids) == 4
-        await browser.post("/account/sessions/end", {"session": ids[0], "csrf": await csrf(browser)})
-        seen = [(await each.get("/account")).status_code for each in (browser, *others)]
-        await browser.post("/account/sessions/end-others", {"csrf": await csrf(browser)})
-        seen += [(await each.get("/account")).status_code for each in (browser, *others)]
-        await browser.post("/account/sessions/end-all", {"csrf": await csrf(browser)})
-        return [*seen, (await browser.get("/account")).status_code]
+async def test_session_is_signed_out_from_the_list_and_so_are_all_others(app: Rest) -> None:
+    browser = await signed_in(app)
+    others = [Browser(app) for _ in range(3)]
+    for each in others:
+        app.now_ms += 1_000
+        await each.post("/sign-in", GOOD)
+    page = Page((await browser.get("/account")).text)
+    ids = [each["value"] or "" for each in page.all("input") if each.get("name") == "session"]
+    assert len(ids) == 4
+    await browser.post("/account/sessions/end", {"session": ids[0], "csrf": await csrf(browser)})
+    seen = [(await each.get("/account")).status_code for each in (browser, *others)]
+    await browser.post("/account/sessions/end-others", {"csrf": await csrf(browser)})
+    seen += [(await each.get("/account")).status_code for each in (browser, *others)]
+    await browser.post("/account/sessions/end-all", {"csrf": await csrf(browser)})
 
-    assert support.run(tmp_path, scenario) == [200, 200, 200, 303, 200, 303, 303, 303, 303]
+    assert [*seen, (await browser.get("/account")).status_code] == [200, 200, 200, 303, 200, 303, 303, 303, 303]
 
 
-def test_path_that_is_no_page_keeps_the_frame_for_who_is_signed_in_alone(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[tuple[int, list[str], str]]:
-        browser, found = await signed_in(rest), []
-        await browser.post("/account/preferences", {"csrf": await csrf(browser), "language": "ko"})
-        for asked in (browser, Browser(rest)):
-            for there in ("/nowhere", "/admin/none/x"):
-                answer = await asked.get(there)
-                page = Page(answer.text)
-                found.append((answer.status_code, page.hrefs, page.text))
-        return found
-
-    *signed, guest, _ = support.run(tmp_path, scenario)
+async def test_path_that_is_no_page_keeps_the_frame_for_who_is_signed_in_alone(app: Rest) -> None:
+    browser, found = await signed_in(app), []
+    await browser.post("/account/preferences", {"csrf": await csrf(browser), "language": "ko"})
+    for asked in (browser, Browser(app)):
+        for there in ("/nowhere", "/admin/none/x"):
+            answer = await asked.get(there)
+            page = Page(answer.text)
+            found.append((answer.status_code, page.hrefs, page.text))
+    *signed, guest, _ = found
 
     for status, hrefs, text in signed:
         assert status == 404
@@ -461,16 +422,13 @@ class Away:
         raise Outage("away")
 
 
-def test_path_that_is_no_page_is_told_of_while_the_store_is_away(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[int, str]:
-        cookies = (await signed_in(rest)).http.cookies
-        rest.contexts = changed(rest.contexts, store=Away())  # type: ignore[arg-type]
-        browser = Browser(rest)
-        browser.http.cookies = cookies
-        answer = await browser.get("/nowhere")
-        return answer.status_code, Page(answer.text).text
-
-    status, text = support.run(tmp_path, scenario)
+async def test_path_that_is_no_page_is_told_of_while_the_store_is_away(app: Rest) -> None:
+    cookies = (await signed_in(app)).http.cookies
+    app.contexts = changed(app.contexts, store=Away())  # type: ignore[arg-type]
+    browser = Browser(app)
+    browser.http.cookies = cookies
+    answer = await browser.get("/nowhere")
+    status, text = answer.status_code, Page(answer.text).text
 
     assert (status, EMAIL in text) == (404, False)
     assert "Page not found" in text

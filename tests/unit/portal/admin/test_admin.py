@@ -89,26 +89,24 @@ def test_rejection_needs_a_reason_and_keeps_what_was_typed(tmp_path: Path, reaso
     assert support.run(tmp_path, scenario) == rejected
 
 
-def test_account_is_disabled_and_enabled_and_never_the_own(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[Any, ...]:
-        admin = await root(rest)
-        browser = Browser(rest, admin)
-        kim = await rest.account("kim@x.example", Authority.DRIVER)
+async def test_account_is_disabled_and_enabled_and_never_the_own(app: Rest) -> None:
+    admin = await root(app)
+    browser = Browser(app, admin)
+    kim = await app.account("kim@x.example", Authority.DRIVER)
 
-        async def status() -> int:
-            return (await rest.call(kim, "GET", "/api/auth/user")).status_code
+    async def status() -> int:
+        return (await app.call(kim, "GET", "/api/auth/user")).status_code
 
-        seen = [await status()]
-        for word in ("disable", "enable"):
-            assert (await browser.post(f"/admin/accounts/{kim.user_id}/{word}")).status_code == 303
-            seen.append(await status())
-        own = await browser.post(f"/admin/accounts/{admin.user_id}/disable")
-        page = Page((await browser.get(f"/admin/accounts/{admin.user_id}")).text)
-        rows = await rest.store.read(lambda tx: tx.all(select(account.c.enabled)))
-        buttons = [each for each in page.all("form") if "disable" in (each.get("action") or "")]
-        return seen, own.status_code, buttons, {row.enabled for row in rows}
+    seen = [await status()]
+    for word in ("disable", "enable"):
+        assert (await browser.post(f"/admin/accounts/{kim.user_id}/{word}")).status_code == 303
+        seen.append(await status())
+    own = await browser.post(f"/admin/accounts/{admin.user_id}/disable")
+    page = Page((await browser.get(f"/admin/accounts/{admin.user_id}")).text)
+    rows = await app.store.read(lambda tx: tx.all(select(account.c.enabled)))
+    buttons = [each for each in page.all("form") if "disable" in (each.get("action") or "")]
 
-    assert support.run(tmp_path, scenario) == ([200, 401, 401], 400, [], {True})
+    assert (seen, own.status_code, buttons, {row.enabled for row in rows}) == ([200, 401, 401], 400, [], {True})
 
 
 @pytest.mark.parametrize(
@@ -122,18 +120,16 @@ def test_account_is_disabled_and_enabled_and_never_the_own(tmp_path: Path) -> No
         ("state=enabled&role=SYS_ADMIN", {"root"}),
     ],
 )
-def test_accounts_are_found_by_beginning_role_and_state(tmp_path: Path, query: str, found: set[str]) -> None:
-    async def scenario(rest: Rest) -> set[str]:
-        browser = Browser(rest, await root(rest))
-        for name in ("kim", "lee"):
-            await rest.account(f"{name}@x.example", Authority.DRIVER)
-        text = Page((await browser.get(f"/admin/accounts?{query}")).text)
-        links = [each for each in text.hrefs if each.startswith("/admin/accounts/")]
-        rows = await rest.store.read(lambda tx: tx.all(select(account.c.id, account.c.email)))
-        names = {f"/admin/accounts/{row.id}": row.email.partition("@")[0] for row in rows}
-        return {names[each] for each in links}
+async def test_accounts_are_found_by_beginning_role_and_state(app: Rest, query: str, found: set[str]) -> None:
+    browser = Browser(app, await root(app))
+    for name in ("kim", "lee"):
+        await app.account(f"{name}@x.example", Authority.DRIVER)
+    text = Page((await browser.get(f"/admin/accounts?{query}")).text)
+    links = [each for each in text.hrefs if each.startswith("/admin/accounts/")]
+    rows = await app.store.read(lambda tx: tx.all(select(account.c.id, account.c.email)))
+    names = {f"/admin/accounts/{row.id}": row.email.partition("@")[0] for row in rows}
 
-    assert support.run(tmp_path, scenario) == found
+    assert {names[each] for each in links} == found
 
 
 async def three_applied(rest: Rest) -> Browser:
@@ -158,13 +154,11 @@ async def three_applied(rest: Rest) -> Browser:
         ("?q=day&state=any", []),
     ],
 )
-def test_applications_are_listed_by_state_those_that_wait_first(tmp_path: Path, query: str, found: list[str]) -> None:
-    async def scenario(rest: Rest) -> tuple[str, str]:
-        browser = await three_applied(rest)
-        count = await browser.get(f"/admin/applications/count{query}")
-        return (await browser.get(f"/admin/applications{query}")).text, Page(count.text).text
+async def test_applications_are_listed_by_state_those_that_wait_first(app: Rest, query: str, found: list[str]) -> None:
+    browser = await three_applied(app)
+    count = await browser.get(f"/admin/applications/count{query}")
+    page, count = (await browser.get(f"/admin/applications{query}")).text, Page(count.text).text
 
-    page, count = support.run(tmp_path, scenario)
     assert re.findall(r'<th scope="row"><a href="/admin/applications/[^"]+">([^<]+)</a>', page) == found
     assert f"{len(found)} application" in count
     # A tab leads on whether anything is in it or not.
@@ -172,20 +166,18 @@ def test_applications_are_listed_by_state_those_that_wait_first(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("query", ["sort=company", "state=NONE"])
-def test_applications_are_ordered_and_filtered_by_what_there_is(tmp_path: Path, query: str) -> None:
-    async def scenario(rest: Rest) -> int:
-        return (await Browser(rest, await root(rest)).get(f"/admin/applications?{query}")).status_code
+async def test_applications_are_ordered_and_filtered_by_what_there_is(app: Rest, query: str) -> None:
+    found = (await Browser(app, await root(app)).get(f"/admin/applications?{query}")).status_code
 
-    assert support.run(tmp_path, scenario) == 400
+    assert found == 400
 
 
 @pytest.mark.parametrize("path", ["/admin/applications", "/admin/applications/count", "/admin/accounts"])
 @pytest.mark.parametrize("role", [Authority.COMPANY_ADMIN, Authority.DIRECTOR, Authority.DRIVER, Authority.CARRIER])
-def test_page_of_the_platform_is_closed_to_every_other_role(tmp_path: Path, path: str, role: Authority) -> None:
-    async def scenario(rest: Rest) -> int:
-        return (await Browser(rest, await rest.account("kim@x.example", role)).get(path)).status_code
+async def test_page_of_the_platform_is_closed_to_every_other_role(app: Rest, path: str, role: Authority) -> None:
+    found = (await Browser(app, await app.account("kim@x.example", role)).get(path)).status_code
 
-    assert support.run(tmp_path, scenario) == 403
+    assert found == 403
 
 
 SETTINGS = {"mail.password": "hush", "store.url": "postgresql://kim:hush@db.example/fleet"}
@@ -218,39 +210,32 @@ async def shows_settings(rest: Rest) -> Browser:
         ("ko", ("표시 안 함", "설정 파일", "환경 변수", "기록하는 최소 심각도")),
     ],
 )
-def test_settings_in_force_are_shown_without_their_secrets(
-    tmp_path: Path, language: str, told: tuple[str, ...]
+async def test_settings_in_force_are_shown_without_their_secrets(
+    app: Rest, language: str, told: tuple[str, ...]
 ) -> None:
-    async def scenario(rest: Rest) -> str:
-        browser = await shows_settings(rest)
-        return unbroken((await browser.get("/admin/settings", **{"Accept-Language": language})).text)
-
-    text = support.run(tmp_path, scenario)
+    browser = await shows_settings(app)
+    text = unbroken((await browser.get("/admin/settings", **{"Accept-Language": language})).text)
 
     assert "hush" not in text
     assert "postgresql://…@db.example/fleet" in text
     assert [each for each in told if each not in text] == []
 
 
-def test_settings_are_found_by_their_meaning_in_the_language_of_the_page(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> str:
-        browser = await shows_settings(rest)
-        return (await browser.get(f"/admin/settings?{urlencode({'q': '심각도'})}", **{"Accept-Language": "ko"})).text
+async def test_settings_are_found_by_their_meaning_in_the_language_of_the_page(app: Rest) -> None:
+    browser = await shows_settings(app)
+    found = (await browser.get(f"/admin/settings?{urlencode({'q': '심각도'})}", **{"Accept-Language": "ko"})).text
 
-    assert re.findall("<code>([a-z._]+)</code>", unbroken(support.run(tmp_path, scenario))) == ["log.level"]
+    assert re.findall("<code>([a-z._]+)</code>", unbroken(found)) == ["log.level"]
 
 
 @pytest.mark.parametrize(
     ("search", "found"),
     [("MAIL.PASS", ["mail.password"]), ("db.example", ["store.url"]), ("least severity", ["log.level"]), ("zz", [])],
 )
-def test_settings_are_found_by_name_value_and_meaning(tmp_path: Path, search: str, found: list[str]) -> None:
-    async def scenario(rest: Rest) -> tuple[str, str]:
-        browser = await shows_settings(rest)
-        path = f"/admin/settings?{urlencode({'q': search})}"
-        return (await browser.get(path)).text, (await browser.get(path, **HTMX, **{"HX-Target": "list"})).text
-
-    whole, part = support.run(tmp_path, scenario)
+async def test_settings_are_found_by_name_value_and_meaning(app: Rest, search: str, found: list[str]) -> None:
+    browser = await shows_settings(app)
+    path = f"/admin/settings?{urlencode({'q': search})}"
+    whole, part = (await browser.get(path)).text, (await browser.get(path, **HTMX, **{"HX-Target": "list"})).text
 
     for text in (whole, part):
         assert re.findall("<code>([a-z._]+)</code>", unbroken(text)) == found
@@ -316,21 +301,18 @@ FAILING = readiness.Report(
         ),
     ],
 )
-def test_health_says_what_was_found_what_it_means_and_what_to_do(
-    tmp_path: Path, language: str, told: tuple[str, ...]
+async def test_health_says_what_was_found_what_it_means_and_what_to_do(
+    app: Rest, language: str, told: tuple[str, ...]
 ) -> None:
-    async def scenario(rest: Rest) -> str:
-        def park(tx: WriteTx) -> None:
-            mail_outboxes.add(tx, ids=rest.ids, kind="password.reset", recipient="kim@x.example", now_ms=rest.now_ms)
-            (mail,) = mail_outboxes.due(tx, now_ms=rest.now_ms, limit=9)
-            mail_outboxes.postpone(tx, mail, error="550 no such user", due_ms=mail_outboxes.NEVER_MS)
+    def park(tx: WriteTx) -> None:
+        mail_outboxes.add(tx, ids=app.ids, kind="password.reset", recipient="kim@x.example", now_ms=app.now_ms)
+        (mail,) = mail_outboxes.due(tx, now_ms=app.now_ms, limit=9)
+        mail_outboxes.postpone(tx, mail, error="550 no such user", due_ms=mail_outboxes.NEVER_MS)
 
-        rest.contexts = changed(rest.contexts, ready=lambda: FAILING)
-        browser = Browser(rest, await root(rest))
-        await rest.store.write(park)
-        return Page((await browser.get("/admin/health", **{"Accept-Language": language})).text).text
-
-    text = support.run(tmp_path, scenario)
+    app.contexts = changed(app.contexts, ready=lambda: FAILING)
+    browser = Browser(app, await root(app))
+    await app.store.write(park)
+    text = Page((await browser.get("/admin/health", **{"Accept-Language": language})).text).text
 
     assert [each for each in told if each not in text] == []
 
@@ -349,36 +331,30 @@ def test_health_says_what_was_found_what_it_means_and_what_to_do(
         ("ko", ("조치가 필요한", "확인할 항목도", "Company 업체로 보내는 알림")),
     ],
 )
-def test_health_names_receivers_by_what_they_get_and_counts_what_needs_a_look_beside_what_is_wrong(
-    tmp_path: Path, language: str, told: tuple[str, ...]
+async def test_health_names_receivers_by_what_they_get_and_counts_what_needs_a_look_beside_what_is_wrong(
+    app: Rest, language: str, told: tuple[str, ...]
 ) -> None:
-    async def scenario(rest: Rest) -> tuple[str, str]:
-        operator, _ = await rest.operator("ace")
-        key = (CompanyId(operator["id"]["id"]), Channel.NOTIFY)
-        rest.contexts = changed(rest.contexts, ready=lambda: FAILING)
+    operator, _ = await app.operator("ace")
+    key = (CompanyId(operator["id"]["id"]), Channel.NOTIFY)
+    app.contexts = changed(app.contexts, ready=lambda: FAILING)
 
-        def never_answers(tx: WriteTx) -> None:
-            no = RowNo(ids.first_no(rest.now_ms - 600_000))
-            outbox.add(tx, [Waiting(no, "id", key[0], SensorId("s"), 2, b"{}", 0)])
-            taken = [push_queue.Result(no, 2, rest.now_ms, "nothing")]
-            push_queue.settle(tx, delivered=[], postponed=[], parked=[], unconfirmed=taken)
-            receiver_state.silent(tx, key, since_ms=rest.now_ms - 300_000, readdressed_ms=0)
+    def never_answers(tx: WriteTx) -> None:
+        no = RowNo(ids.first_no(app.now_ms - 600_000))
+        outbox.add(tx, [Waiting(no, "id", key[0], SensorId("s"), 2, b"{}", 0)])
+        taken = [push_queue.Result(no, 2, app.now_ms, "nothing")]
+        push_queue.settle(tx, delivered=[], postponed=[], parked=[], unconfirmed=taken)
+        receiver_state.silent(tx, key, since_ms=app.now_ms - 300_000, readdressed_ms=0)
 
-        await rest.store.write(never_answers)
-        browser = Browser(rest, await root(rest))
-        return key[0], Page((await browser.get("/admin/health", **{"Accept-Language": language})).text).text
-
-    company_id, text = support.run(tmp_path, scenario)
+    await app.store.write(never_answers)
+    browser = Browser(app, await root(app))
+    company_id, text = key[0], Page((await browser.get("/admin/health", **{"Accept-Language": language})).text).text
 
     assert [each for each in told if each not in text] == []
     assert company_id not in text
 
 
-def test_health_of_a_sound_installation_has_nothing_to_mend(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> str:
-        return Page((await Browser(rest, await root(rest)).get("/admin/health")).text).text
-
-    text = support.run(tmp_path, scenario)
+async def test_health_of_a_sound_installation_has_nothing_to_mend(app: Rest) -> None:
+    text = Page((await Browser(app, await root(app)).get("/admin/health")).text).text
 
     assert "No job is waiting" in text
     # The clock of these tests is not that of a database server.
@@ -387,30 +363,22 @@ def test_health_of_a_sound_installation_has_nothing_to_mend(tmp_path: Path) -> N
     )
 
 
-def test_health_names_what_is_to_be_mended_first_and_then_what_is_to_be_looked_at(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[tuple[str, bool]]:
-        person = Actor(UserId("x"), Authority.SYS_ADMIN, None)
-        late = Waiting(RowNo(ids.first_no(rest.now_ms - 600_000)), "id", CompanyId("c"), SensorId("s"), 2, b"{}", 0)
-        await rest.store.write(lambda tx: outbox.add(tx, [late]))
-        report = await rest.store.read(
-            lambda tx: doctor.examined(tx, actor=person, ready=FAILING, clock=lambda: rest.now_ms)
-        )
-        return [(each.subject, each.well) for each in report.findings]
-
-    found = support.run(tmp_path, scenario)
+async def test_health_names_what_is_to_be_mended_first_and_then_what_is_to_be_looked_at(app: Rest) -> None:
+    person = Actor(UserId("x"), Authority.SYS_ADMIN, None)
+    late = Waiting(RowNo(ids.first_no(app.now_ms - 600_000)), "id", CompanyId("c"), SensorId("s"), 2, b"{}", 0)
+    await app.store.write(lambda tx: outbox.add(tx, [late]))
+    report = await app.store.read(lambda tx: doctor.examined(tx, actor=person, ready=FAILING, clock=lambda: app.now_ms))
+    found = [(each.subject, each.well) for each in report.findings]
 
     assert found[:4] == [("disk", False), ("maps", False), ("roads", False), ("certificate", False)]
     assert next(subject for subject, well in found if well) == "push"
     assert [well for _, well in found] == sorted(well for _, well in found)
 
 
-def test_health_with_something_to_look_at_does_not_say_that_everything_works(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> str:
-        late = Waiting(RowNo(ids.first_no(rest.now_ms - 600_000)), "id", CompanyId("c"), SensorId("s"), 2, b"{}", 0)
-        await rest.store.write(lambda tx: outbox.add(tx, [late]))
-        return Page((await Browser(rest, await root(rest)).get("/admin/health")).text).text
-
-    text = support.run(tmp_path, scenario)
+async def test_health_with_something_to_look_at_does_not_say_that_everything_works(app: Rest) -> None:
+    late = Waiting(RowNo(ids.first_no(app.now_ms - 600_000)), "id", CompanyId("c"), SensorId("s"), 2, b"{}", 0)
+    await app.store.write(lambda tx: outbox.add(tx, [late]))
+    text = Page((await Browser(app, await root(app)).get("/admin/health")).text).text
 
     assert "Everything works." not in text
     # The clock of these tests is not that of a database server.
@@ -419,44 +387,35 @@ def test_health_with_something_to_look_at_does_not_say_that_everything_works(tmp
 
 
 @pytest.mark.parametrize(("days", "told"), [(30, True), (5_000, False)])
-def test_health_says_when_our_own_authority_ends(tmp_path: Path, days: int, told: bool) -> None:
-    async def scenario(rest: Rest) -> str:
-        ends_ms = rest.now_ms + days * 86_400_000
-        rest.contexts = changed(rest.contexts, ready=lambda: readiness.Report("ready", (), authority_end_ms=ends_ms))
-        return Page((await Browser(rest, await root(rest)).get("/admin/health")).text).text
-
-    text = support.run(tmp_path, scenario)
+async def test_health_says_when_our_own_authority_ends(app: Rest, days: int, told: bool) -> None:
+    ends_ms = app.now_ms + days * 86_400_000
+    app.contexts = changed(app.contexts, ready=lambda: readiness.Report("ready", (), authority_end_ms=ends_ms))
+    text = Page((await Browser(app, await root(app)).get("/admin/health")).text).text
 
     assert ("Own certificate authority" in text, f"xpires in {days} days" in text) == (told, told)
 
 
 @pytest.mark.parametrize("authority", [each for each in Authority if each is not Authority.SYS_ADMIN])
-def test_health_is_told_to_platform_administrators_alone(tmp_path: Path, authority: Authority) -> None:
-    async def scenario(rest: Rest) -> None:
-        actor = Actor(UserId("x"), authority, None)
-        with pytest.raises(Forbidden):
-            await rest.store.read(lambda tx: doctor.examined(tx, actor=actor, ready=FAILING, clock=lambda: 0))
-
-    support.run(tmp_path, scenario)
+async def test_health_is_told_to_platform_administrators_alone(app: Rest, authority: Authority) -> None:
+    actor = Actor(UserId("x"), authority, None)
+    with pytest.raises(Forbidden):
+        await app.store.read(lambda tx: doctor.examined(tx, actor=actor, ready=FAILING, clock=lambda: 0))
 
 
 @pytest.mark.parametrize(
     ("language", "meaning"), [("en", "The message is not valid JSON."), ("ko", "올바른 JSON이 아닙니다.")]
 )
-def test_health_says_what_a_rejected_message_lacks_and_keeps_a_reason_of_an_older_version(
-    tmp_path: Path, language: str, meaning: str
+async def test_health_says_what_a_rejected_message_lacks_and_keeps_a_reason_of_an_older_version(
+    app: Rest, language: str, meaning: str
 ) -> None:
-    async def scenario(rest: Rest) -> str:
-        def reject(tx: WriteTx) -> None:
-            for number, reason in enumerate(("not_json", "former_reason")):
-                row = {"no": ids.first_no(rest.now_ms) + number, "source": "s", "topic": "t", "reason": reason}
-                tx.run(insert(rejected_message).values(detail="", body=b"", messages=1, size=1, **row), {})
+    def reject(tx: WriteTx) -> None:
+        for number, reason in enumerate(("not_json", "former_reason")):
+            row = {"no": ids.first_no(app.now_ms) + number, "source": "s", "topic": "t", "reason": reason}
+            tx.run(insert(rejected_message).values(detail="", body=b"", messages=1, size=1, **row), {})
 
-        await rest.store.write(reject)
-        browser = Browser(rest, await root(rest))
-        return Page((await browser.get("/admin/health", **{"Accept-Language": language})).text).text
-
-    text = support.run(tmp_path, scenario)
+    await app.store.write(reject)
+    browser = Browser(app, await root(app))
+    text = Page((await browser.get("/admin/health", **{"Accept-Language": language})).text).text
 
     assert [each for each in ("not_json", meaning, "former_reason") if each not in text] == []
 

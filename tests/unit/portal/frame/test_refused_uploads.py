@@ -66,12 +66,11 @@ def hurried(monkeypatch):
     ],
     ids=["large", "larger", "long field", "many fields", "workbook", "empty", "rows", "column twice"],
 )
-def test_refused_import_says_why(tmp_path, content, fields, status, reason):
-    async def scenario(app):
-        app.contexts.imports.most_bytes, app.contexts.imports.most_rows = MOST, 3
-        return await uploaded(app, (await app.operator("ace"))[1], content, fields=fields)
+async def test_refused_import_says_why(app: rest.Rest, content, fields, status, reason):
+    app.contexts.imports.most_bytes, app.contexts.imports.most_rows = MOST, 3
+    found = await uploaded(app, (await app.operator("ace"))[1], content, fields=fields)
 
-    answered, text = refused(rest.run(tmp_path, scenario))
+    answered, text = refused(found)
 
     assert (answered, reason in text) == (status, True), text
 
@@ -154,12 +153,10 @@ def test_refused_map_says_why(tmp_path, content, fields, status, reason):
 
 
 @pytest.mark.parametrize("fields", [{"vehicleNo": "x" * 65_536}, {f"f{n}": "x" for n in range(201)}])
-def test_form_without_a_file_that_is_too_long_says_why(tmp_path, fields):
-    async def scenario(app):
-        browser, token = await signed_in(app, (await app.operator("ace"))[1])
-        return await browser.post("/fleet/vehicles/new", {**fields, **token})
+async def test_form_without_a_file_that_is_too_long_says_why(app: rest.Rest, fields):
+    browser, token = await signed_in(app, (await app.operator("ace"))[1])
 
-    answered, text = refused(rest.run(tmp_path, scenario))
+    answered, text = refused(await browser.post("/fleet/vehicles/new", {**fields, **token}))
 
     assert (answered, "at most 200 fields and 64 KiB" in text) == (413, True), text
 

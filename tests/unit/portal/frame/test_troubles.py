@@ -204,14 +204,13 @@ def test_form_outlives_its_session_with_everything_but_secrets(
     assert "hidden word" not in answer.text
 
 
-def test_portal_is_not_on_the_analytics_port(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[tuple[int, str]]:
-        rest.contexts = changed(rest.contexts, api_port=81)
-        browser = Browser(rest, pages=PAGES)
-        answers = [await browser.get("/offline"), await browser.get("http://127.0.0.1:81/offline")]
-        return [(answer.status_code, answer.headers["content-type"]) for answer in answers]
+async def test_portal_is_not_on_the_analytics_port(app: Rest) -> None:
+    app.contexts = changed(app.contexts, api_port=81)
+    browser = Browser(app, pages=PAGES)
+    answers = [await browser.get("/offline"), await browser.get("http://127.0.0.1:81/offline")]
+    found = [(answer.status_code, answer.headers["content-type"]) for answer in answers]
 
-    assert support.run(tmp_path, scenario) == [
+    assert found == [
         (404, "application/json;charset=UTF-8"),
         (200, "text/html; charset=utf-8"),
     ]

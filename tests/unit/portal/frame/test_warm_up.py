@@ -11,26 +11,22 @@ from tripline.services.scores import trip_view
 
 
 @pytest.mark.parametrize("scored", [False, True])
-def test_pages_are_loaded_once_the_process_serves(tmp_path, monkeypatch, scored):
+async def test_pages_are_loaded_once_the_process_serves(app: rest.Rest, monkeypatch, scored):
     loaded = []
     monkeypatch.setattr(environment, "load", lambda *names: loaded.extend(names))
     monkeypatch.setattr(trip_view, "load", lambda: loaded.append("explanation"))
 
-    async def scenario(app):
-        if scored:
-            _, admin = await app.operator("ace")
-            vehicle = await delegating.new_vehicle(app, admin, "1")
-            await app.store.write(delegating.scored_trip(app, admin, vehicle, admin))
-        serves = asyncio.Event()
-        async with asyncio.TaskGroup() as tasks:
-            warming = tasks.create_task(WarmUp(store=app.store, serving=serves.wait).run())
-            await asyncio.sleep(0)
-            before = list(loaded)
-            serves.set()
-            await warming
-        return before
-
-    before = rest.run(tmp_path, scenario)
+    if scored:
+        _, admin = await app.operator("ace")
+        vehicle = await delegating.new_vehicle(app, admin, "1")
+        await app.store.write(delegating.scored_trip(app, admin, vehicle, admin))
+    serves = asyncio.Event()
+    async with asyncio.TaskGroup() as tasks:
+        warming = tasks.create_task(WarmUp(store=app.store, serving=serves.wait).run())
+        await asyncio.sleep(0)
+        before = list(loaded)
+        serves.set()
+        await warming
 
     assert before == []
     assert loaded == [*EVERY_PAGE, *((*TRIP_PAGE, "explanation") if scored else ())]

@@ -98,14 +98,11 @@ def test_ends_are_words_on_the_page_and_beside_coordinates_in_the_file(tmp_path,
     assert row == f'2024-12-31 23:00,"{begin}","{end}","37.5000, 127.0000","37.5000, 127.4000"'
 
 
-def test_reason_stored_by_another_version_is_in_general_words(tmp_path):
-    async def scenario(rest):
-        world = await access_world.settled(rest)
-        stored = update(trip).values(start_ms=support.NOW_MS - DAY_MS, not_scored="reason_of_another_version")
-        await rest.store.write(lambda tx: tx.run(stored))
-        return await Browser(rest, world.logins["P"]).get("/trips?columns=reason")
-
-    answer = support.run(tmp_path, scenario)
+async def test_reason_stored_by_another_version_is_in_general_words(app: support.Rest):
+    world = await access_world.settled(app)
+    stored = update(trip).values(start_ms=support.NOW_MS - DAY_MS, not_scored="reason_of_another_version")
+    await app.store.write(lambda tx: tx.run(stored))
+    answer = await Browser(app, world.logins["P"]).get("/trips?columns=reason")
 
     assert answer.status_code == 200
     assert '<span class="clip" title="The trip cannot be scored."' in answer.text

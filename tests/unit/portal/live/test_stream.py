@@ -26,12 +26,9 @@ async def asked(app, login):
     return await Browser(app, login).get(STREAM)
 
 
-def test_stream_asks_proxies_to_pass_it_on_as_it_comes(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        return await asked(app, admin)
-
-    answer = rest.run(tmp_path, scenario)
+async def test_stream_asks_proxies_to_pass_it_on_as_it_comes(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    answer = await asked(app, admin)
 
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "text/event-stream"
@@ -41,40 +38,32 @@ def test_stream_asks_proxies_to_pass_it_on_as_it_comes(tmp_path):
 
 
 @pytest.mark.parametrize(("role", "status"), [(None, 401), (Authority.SYS_ADMIN, 403), (Authority.CARRIER, 403)])
-def test_stream_is_refused_as_data_is(tmp_path, role, status):
-    async def scenario(app):
-        login = None if role is None else await app.account("root@x.example", role)
-        return await asked(app, login)
-
-    answer = rest.run(tmp_path, scenario)
+async def test_stream_is_refused_as_data_is(app: rest.Rest, role, status):
+    login = None if role is None else await app.account("root@x.example", role)
+    answer = await asked(app, login)
 
     assert (answer.status_code, answer.json()["status"]) == (status, status)
 
 
-def test_full_process_refuses_a_stream_and_says_when_to_come_again(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        full = Places(Shares(total=0, operator=0, company=0, account=0))
-        app.change(feed=Feed(store=app.store, clock=lambda: app.now_ms, signals=app.signals, places=full))
-        return await asked(app, admin)
-
-    answer = rest.run(tmp_path, scenario)
+async def test_full_process_refuses_a_stream_and_says_when_to_come_again(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    full = Places(Shares(total=0, operator=0, company=0, account=0))
+    app.change(feed=Feed(store=app.store, clock=lambda: app.now_ms, signals=app.signals, places=full))
+    answer = await asked(app, admin)
 
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "10")
 
 
 @pytest.mark.parametrize(("path", "status"), [(STREAM, 401), ("/map", 200)])
-def test_stream_does_not_prolong_a_session(tmp_path, path, status):
-    async def scenario(app):
-        login = await app.account("kim@fleet.example", Authority.COMPANY_ADMIN)
-        cookie = await cookie_of(app, login.user_id)
-        app.contexts.feed.stop()
-        browser = Browser(app)
-        browser.http.headers["Cookie"] = f"tripline={cookie.text}"
-        app.now_ms += SETTINGS.idle_s * 500
-        first = await browser.get(path)
-        await app.contexts.accounts.browsers.write(app.store)
-        app.now_ms += SETTINGS.idle_s * 500
-        return first.status_code, (await browser.get(STREAM)).status_code
+async def test_stream_does_not_prolong_a_session(app: rest.Rest, path, status):
+    login = await app.account("kim@fleet.example", Authority.COMPANY_ADMIN)
+    cookie = await cookie_of(app, login.user_id)
+    app.contexts.feed.stop()
+    browser = Browser(app)
+    browser.http.headers["Cookie"] = f"tripline={cookie.text}"
+    app.now_ms += SETTINGS.idle_s * 500
+    first = await browser.get(path)
+    await app.contexts.accounts.browsers.write(app.store)
+    app.now_ms += SETTINGS.idle_s * 500
 
-    assert rest.run(tmp_path, scenario) == (200, status)
+    assert (first.status_code, (await browser.get(STREAM)).status_code) == (200, status)

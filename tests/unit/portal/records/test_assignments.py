@@ -123,22 +123,20 @@ def test_person_whom_another_window_lets_drive_elsewhere_is_not_taken_from_there
     assert (again.status_code, after != "") == (303, True)
 
 
-def test_director_of_whom_nothing_may_be_read_is_not_named(tmp_path: Path) -> None:
+async def test_director_of_whom_nothing_may_be_read_is_not_named(app: Rest) -> None:
     """A delegated vehicle is driven by somebody of the owner's company."""
 
-    async def scenario(app: Rest) -> Any:
-        of = await delegating.companies(app)
-        vehicle = await delegating.new_vehicle(app, of.owner)
-        await delegate(app, vehicle, of.owner, of.borrower)
-        theirs, ours = [
-            await delegating.driver(app, admin, name) for admin, name in ((of.owner, "hidden"), (of.borrower, "ours"))
-        ]
-        browser, path = Browser(app, of.borrower), f"/fleet/vehicles/{vehicle}/driver"
-        sent = form_of(Page((await browser.get(path)).text), path, userId=ours.user_id)
-        await Browser(app, of.owner).post(path, {"userId": theirs.user_id})
-        return await browser.post(path, sent)
+    of = await delegating.companies(app)
+    vehicle = await delegating.new_vehicle(app, of.owner)
+    await delegate(app, vehicle, of.owner, of.borrower)
+    theirs, ours = [
+        await delegating.driver(app, admin, name) for admin, name in ((of.owner, "hidden"), (of.borrower, "ours"))
+    ]
+    browser, path = Browser(app, of.borrower), f"/fleet/vehicles/{vehicle}/driver"
+    sent = form_of(Page((await browser.get(path)).text), path, userId=ours.user_id)
+    await Browser(app, of.owner).post(path, {"userId": theirs.user_id})
+    refused = await browser.post(path, sent)
 
-    refused = rest.run(tmp_path, scenario)
     assert refused.status_code == 409
     assert "A person you cannot see" in refused.text
     assert "hidden@" not in refused.text

@@ -34,17 +34,13 @@ async def paused(app):
     return scene, sensor_id
 
 
-def test_line_is_listed_shown_with_its_history_and_its_pause_lifted(tmp_path):
-    async def scenario(app):
-        scene, sensor_id = await paused(app)
-        browser = Browser(app, scene.admin)
-        listed = [Page((await browser.get(f"/lines{query}")).text) for query in ("", "?state=02", "?state=01")]
-        before = (await browser.get(f"/lines/{sensor_id}")).text
-        done = await browser.send(f"/lines/{sensor_id}/unpause", at=f"/lines/{sensor_id}")
-        after = (await browser.get(f"/lines/{sensor_id}", **{"Accept-Language": "ko"})).text
-        return sensor_id, listed, before, done, after
-
-    sensor_id, listed, before, done, after = rest.run(tmp_path, scenario)
+async def test_line_is_listed_shown_with_its_history_and_its_pause_lifted(app: rest.Rest):
+    scene, sensor_id = await paused(app)
+    browser = Browser(app, scene.admin)
+    listed = [Page((await browser.get(f"/lines{query}")).text) for query in ("", "?state=02", "?state=01")]
+    before = (await browser.get(f"/lines/{sensor_id}")).text
+    done = await browser.send(f"/lines/{sensor_id}/unpause", at=f"/lines/{sensor_id}")
+    after = (await browser.get(f"/lines/{sensor_id}", **{"Accept-Language": "ko"})).text
 
     assert [f"/lines/{sensor_id}" in page.hrefs for page in listed] == [True, True, False]
     assert "Use of the line is paused." in before
@@ -54,19 +50,16 @@ def test_line_is_listed_shown_with_its_history_and_its_pause_lifted(tmp_path):
     assert f"/lines/{sensor_id}/unpause" not in after
 
 
-def test_line_that_the_carrier_is_asked_about_renews_itself_until_that_is_known(tmp_path):
-    async def scenario(app):
-        scene, sensor_id = await paused(app)
-        browser, there = Browser(app, scene.admin), f"/lines/{sensor_id}"
-        quiet = Page((await browser.get(there)).text)
-        claim = Claim(uuid4().hex, app.now_ms + 60_000)
-        await app.store.write(lambda tx: rows.claim(tx, sensor_id, claim))
-        part = live(Page((await browser.get(there)).text))
-        same = await browser.renew(part)
-        await app.store.write(lambda tx: rows.claim(tx, sensor_id, None))
-        return quiet, same, await browser.renew(part)
-
-    quiet, same, over = rest.run(tmp_path, scenario)
+async def test_line_that_the_carrier_is_asked_about_renews_itself_until_that_is_known(app: rest.Rest):
+    scene, sensor_id = await paused(app)
+    browser, there = Browser(app, scene.admin), f"/lines/{sensor_id}"
+    quiet = Page((await browser.get(there)).text)
+    claim = Claim(uuid4().hex, app.now_ms + 60_000)
+    await app.store.write(lambda tx: rows.claim(tx, sensor_id, claim))
+    part = live(Page((await browser.get(there)).text))
+    same = await browser.renew(part)
+    await app.store.write(lambda tx: rows.claim(tx, sensor_id, None))
+    over = await browser.renew(part)
 
     assert live(quiet) is None
     assert same.status_code == 204
@@ -96,35 +89,30 @@ def test_pause_that_is_not_lifted_is_told_on_the_page(tmp_path, failure, status,
     assert told in answer.text
 
 
-def test_line_without_a_pause_is_refused_in_words(tmp_path):
-    async def scenario(app):
-        scene = await lines.scene(app)
-        sensor_id = await scene.opened()
-        return await Browser(app, scene.admin).post(f"/lines/{sensor_id}/unpause", {"mdn": lines.MDN})
-
-    answer = rest.run(tmp_path, scenario)
+async def test_line_without_a_pause_is_refused_in_words(app: rest.Rest):
+    scene = await lines.scene(app)
+    sensor_id = await scene.opened()
+    answer = await Browser(app, scene.admin).post(f"/lines/{sensor_id}/unpause", {"mdn": lines.MDN})
 
     assert answer.status_code == 400
     assert 'role="alert"' in answer.text
 
 
-def test_partners_line_is_seen_by_its_operator_who_lifts_no_pause(tmp_path):
-    async def scenario(app):
-        scene, sensor_id = await paused(app)
-        _, partner = await app.partner(scene.admin, "p@p.example")
-        opening = {"mdn": "01099999999", "imei": "356938035643890", "companyId": partner.company_id}
-        theirs = (await scene.act("OPENING", **opening))["sensor"]
-        await scene.act("SUSPENSION", kind="USE", mdn="01099999999")
-        director = await delegating.director(app, scene.admin, "idle")
-        found = []
-        for login, sensor in ((scene.admin, theirs), (partner, sensor_id), (director, sensor_id)):
-            browser = Browser(app, login)
-            page = await browser.get(f"/lines/{sensor}")
-            lifted = await browser.post(f"/lines/{sensor}/unpause")
-            found.append((page.status_code, "/unpause" in page.text, lifted.status_code))
-        return found
+async def test_partners_line_is_seen_by_its_operator_who_lifts_no_pause(app: rest.Rest):
+    scene, sensor_id = await paused(app)
+    _, partner = await app.partner(scene.admin, "p@p.example")
+    opening = {"mdn": "01099999999", "imei": "356938035643890", "companyId": partner.company_id}
+    theirs = (await scene.act("OPENING", **opening))["sensor"]
+    await scene.act("SUSPENSION", kind="USE", mdn="01099999999")
+    director = await delegating.director(app, scene.admin, "idle")
+    found = []
+    for login, sensor in ((scene.admin, theirs), (partner, sensor_id), (director, sensor_id)):
+        browser = Browser(app, login)
+        page = await browser.get(f"/lines/{sensor}")
+        lifted = await browser.post(f"/lines/{sensor}/unpause")
+        found.append((page.status_code, "/unpause" in page.text, lifted.status_code))
 
-    assert rest.run(tmp_path, scenario) == [(200, False, 403), (403, False, 403), (403, False, 403)]
+    assert found == [(200, False, 403), (403, False, 403), (403, False, 403)]
 
 
 @pytest.mark.parametrize(
@@ -142,13 +130,10 @@ def test_partners_line_is_seen_by_its_operator_who_lifts_no_pause(tmp_path):
         ("?sort=mdn", 400, False),
     ],
 )
-def test_list_is_searched_by_both_numbers_and_filtered_by_state(tmp_path, query, status, listed):
-    async def scenario(app):
-        scene, sensor_id = await paused(app)
-        answer = await Browser(app, scene.admin).get(f"/lines{query}")
-        return sensor_id, answer.status_code, Page(answer.text)
-
-    sensor_id, answered, page = rest.run(tmp_path, scenario)
+async def test_list_is_searched_by_both_numbers_and_filtered_by_state(app: rest.Rest, query, status, listed):
+    scene, sensor_id = await paused(app)
+    answer = await Browser(app, scene.admin).get(f"/lines{query}")
+    answered, page = answer.status_code, Page(answer.text)
 
     assert answered == status
     assert (f"/lines/{sensor_id}" in page.hrefs) is listed
@@ -161,45 +146,35 @@ def test_list_is_searched_by_both_numbers_and_filtered_by_state(tmp_path, query,
         ("ko", "일련번호,전화번호,상태,요금제,ICCID\r\n356938035643809,01012345678,일시 정지,PLAN,8982\r\n"),
     ],
 )
-def test_file_of_the_list_has_the_lines_in_the_chosen_state(tmp_path, language, rows):
-    async def scenario(app):
-        scene, _ = await paused(app)
-        await scene.opened(mdn="01099999999", imei="356938035643890")
-        browser = Browser(app, scene.admin)
-        asked = {"list": "lines", "form": "csv", "query": "state=02", "columns": "mdn.state.plan.iccid"}
-        begun = await browser.post("/exports", asked, **{"Accept-Language": language})
-        context = app.contexts.context
-        books = exports.books(context.time_zone)
-        await Exporter(
-            store=context.store,
-            signals=context.signals,
-            clock=context.clock,
-            maker_id="one",
-            books=books,
-        ).make_next()
-        return await browser.get(f"{begun.headers['location']}/file")
+async def test_file_of_the_list_has_the_lines_in_the_chosen_state(app: rest.Rest, language, rows):
+    scene, _ = await paused(app)
+    await scene.opened(mdn="01099999999", imei="356938035643890")
+    browser = Browser(app, scene.admin)
+    asked = {"list": "lines", "form": "csv", "query": "state=02", "columns": "mdn.state.plan.iccid"}
+    begun = await browser.post("/exports", asked, **{"Accept-Language": language})
+    context = app.contexts.context
+    books = exports.books(context.time_zone)
+    await Exporter(
+        store=context.store,
+        signals=context.signals,
+        clock=context.clock,
+        maker_id="one",
+        books=books,
+    ).make_next()
 
-    assert rest.run(tmp_path, scenario).content.decode("utf-8-sig") == rows
+    assert (await browser.get(f"{begun.headers['location']}/file")).content.decode("utf-8-sig") == rows
 
 
-def test_account_without_a_company_is_led_to_registering_one(tmp_path):
-    async def scenario(app):
-        return Page(
-            (await Browser(app, await app.account("new@x.example", Authority.COMPANY_ADMIN)).get("/lines")).text
-        )
-
-    page = rest.run(tmp_path, scenario)
+async def test_account_without_a_company_is_led_to_registering_one(app: rest.Rest):
+    page = Page((await Browser(app, await app.account("new@x.example", Authority.COMPANY_ADMIN)).get("/lines")).text)
 
     assert "/fleet/companies/new" in page.hrefs
     assert not page.all("table")
 
 
 @pytest.mark.parametrize(("query", "searched"), [("", False), ("?q=35", True), ("?state=02", True)])
-def test_list_without_a_line_offers_no_search_unless_somebody_searches(tmp_path, query, searched):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        return Page((await Browser(app, admin).get(f"/lines{query}")).text)
-
-    page = rest.run(tmp_path, scenario)
+async def test_list_without_a_line_offers_no_search_unless_somebody_searches(app: rest.Rest, query, searched):
+    _, admin = await app.operator("ace")
+    page = Page((await Browser(app, admin).get(f"/lines{query}")).text)
 
     assert ("data-search-here" in {name for each in page.all("input") for name in each}) == searched

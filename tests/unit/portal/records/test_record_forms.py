@@ -46,15 +46,12 @@ async def registered(browser, path, **fields):
 
 
 @pytest.mark.parametrize("path", [*PAGES, "/fleet/companies/{own}"])
-def test_form_of_a_new_thing_leads_back_twice(tmp_path, path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        back = path.format(own=admin.company_id)
-        new = f"{back}/administrators/new" if "{own}" in path else f"{back}/new"
-        page = Page((await Browser(app, admin).get(new)).text)
-        return [link["href"] for link in page.all("a") if link.get("href") == back], back
-
-    links, back = rest.run(tmp_path, scenario)
+async def test_form_of_a_new_thing_leads_back_twice(app: rest.Rest, path):
+    _, admin = await app.operator("ace")
+    back = path.format(own=admin.company_id)
+    new = f"{back}/administrators/new" if "{own}" in path else f"{back}/new"
+    page = Page((await Browser(app, admin).get(new)).text)
+    links = [link["href"] for link in page.all("a") if link.get("href") == back]
 
     assert len(links) >= 2, back
 
@@ -74,15 +71,14 @@ def test_form_of_an_administrator_leads_back_to_the_company_by_its_name(tmp_path
 
 
 @pytest.mark.parametrize(("language", "named"), [({}, "Scoring policy"), (KOREAN, "점수 정책")])
-def test_history_of_a_company_tells_of_its_scoring_policy(tmp_path, language, named):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        await app.store.write(lambda tx: policies.keep(tx, Rules(), now_ms=1))
-        path = f"/api/tre/v1_3/company/{admin.company_id}/scoring"
-        await app.call(admin, "PUT", path, {"policy": 2, "fromTime": 1_790_812_800_000})
-        return await Browser(app, admin).get(f"/fleet/companies/{admin.company_id}/history", **language)
+async def test_history_of_a_company_tells_of_its_scoring_policy(app: rest.Rest, language, named):
+    _, admin = await app.operator("ace")
+    await app.store.write(lambda tx: policies.keep(tx, Rules(), now_ms=1))
+    path = f"/api/tre/v1_3/company/{admin.company_id}/scoring"
+    await app.call(admin, "PUT", path, {"policy": 2, "fromTime": 1_790_812_800_000})
+    found = await Browser(app, admin).get(f"/fleet/companies/{admin.company_id}/history", **language)
 
-    page = Page(rest.run(tmp_path, scenario).text)
+    page = Page(found.text)
 
     assert named in page.text
     assert "2026-10-01 00:00 UTC" in page.text
@@ -93,23 +89,20 @@ def test_history_of_a_company_tells_of_its_scoring_policy(tmp_path, language, na
     [({}, "GPS: samples, Results of calls, 999"), (KOREAN, "GPS: 샘플, 원격 제어 결과, 999")],
     ids=["en", "ko"],
 )
-def test_history_of_a_company_says_in_words_which_messages_were_wanted(tmp_path, language, named):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        await app.call(admin, "PUT", f"/company/{admin.company_id}", {"notifyMsgType": "2,300,999"})
-        return await Browser(app, admin).get(f"/fleet/companies/{admin.company_id}/history", **language)
+async def test_history_of_a_company_says_in_words_which_messages_were_wanted(app: rest.Rest, language, named):
+    _, admin = await app.operator("ace")
+    await app.call(admin, "PUT", f"/company/{admin.company_id}", {"notifyMsgType": "2,300,999"})
+    found = await Browser(app, admin).get(f"/fleet/companies/{admin.company_id}/history", **language)
 
-    assert named in Page(rest.run(tmp_path, scenario).text).text
+    assert named in Page(found.text).text
 
 
 @pytest.mark.parametrize(("who", "named"), [("platform", "Register operator"), ("granted", "Register your company")])
-def test_whoever_has_no_company_registers_the_own_one_and_the_platform_an_operator(tmp_path, who, named):
-    async def scenario(app):
-        role = Authority.SYS_ADMIN if who == "platform" else Authority.COMPANY_ADMIN
-        login = await app.account("who@x.example", role)
-        return await Browser(app, login).get("/fleet/companies/new")
+async def test_whoever_has_no_company_registers_the_own_one_and_the_platform_an_operator(app: rest.Rest, who, named):
+    role = Authority.SYS_ADMIN if who == "platform" else Authority.COMPANY_ADMIN
+    login = await app.account("who@x.example", role)
 
-    page = Page(rest.run(tmp_path, scenario).text)
+    page = Page((await Browser(app, login).get("/fleet/companies/new")).text)
 
     assert named in page.text
     assert ("this becomes your password" in page.text) == (who == "granted")
@@ -123,25 +116,22 @@ def test_whoever_has_no_company_registers_the_own_one_and_the_platform_an_operat
 
 
 @pytest.mark.parametrize(("name", "filled"), [("Jung", "Jung"), ("who@x.example", "")])
-def test_own_company_is_registered_with_the_name_of_the_account_unless_that_is_its_address(tmp_path, name, filled):
-    async def scenario(app):
-        login = await app.account("who@x.example", Authority.COMPANY_ADMIN)
-        await app.store.write(lambda tx: tx.run(update(account).values(name=name)))
-        return await Browser(app, login).get("/fleet/companies/new")
+async def test_own_company_is_registered_with_the_name_of_the_account_unless_that_is_its_address(
+    app: rest.Rest, name, filled
+):
+    login = await app.account("who@x.example", Authority.COMPANY_ADMIN)
+    await app.store.write(lambda tx: tx.run(update(account).values(name=name)))
 
-    typed = values(Page(rest.run(tmp_path, scenario).text))
+    typed = values(Page((await Browser(app, login).get("/fleet/companies/new")).text))
 
     assert (typed["picName"], typed["picEmail"]) == (filled, "who@x.example")
 
 
 @pytest.mark.parametrize("who", ["platform", "granted"])
-def test_form_of_an_operator_is_told_of_every_field_that_is_empty_at_once(tmp_path, who):
-    async def scenario(app):
-        role = Authority.SYS_ADMIN if who == "platform" else Authority.COMPANY_ADMIN
-        browser = Browser(app, await app.account("who@x.example", role))
-        return await browser.post("/fleet/companies/new", {**COMPANY, "name": "", "picPasswd": "", "serviceType": ""})
-
-    answer = rest.run(tmp_path, scenario)
+async def test_form_of_an_operator_is_told_of_every_field_that_is_empty_at_once(app: rest.Rest, who):
+    role = Authority.SYS_ADMIN if who == "platform" else Authority.COMPANY_ADMIN
+    browser = Browser(app, await app.account("who@x.example", role))
+    answer = await browser.post("/fleet/companies/new", {**COMPANY, "name": "", "picPasswd": "", "serviceType": ""})
 
     assert answer.status_code == 400
     assert at_fault(Page(answer.text)) == ["name", "serviceType", "picPasswd"]
@@ -166,14 +156,11 @@ def test_whoever_has_no_company_yet_is_led_to_register_it_by_every_page_of_one(t
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_registered_thing_has_a_page_with_its_history(tmp_path, path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        browser = Browser(app, admin)
-        there = await registered(browser, path)
-        return await browser.get(there), await browser.get(f"{there}/history")
-
-    answer, history = rest.run(tmp_path, scenario)
+async def test_registered_thing_has_a_page_with_its_history(app: rest.Rest, path):
+    _, admin = await app.operator("ace")
+    browser = Browser(app, admin)
+    there = await registered(browser, path)
+    answer, history = await browser.get(there), await browser.get(f"{there}/history")
 
     assert (answer.status_code, history.status_code) == (200, 200)
     for page in (Page(answer.text), Page(history.text)):
@@ -287,15 +274,12 @@ def test_every_field_at_fault_has_its_own_sentence_in_both_languages_and_they_ar
         assert {name: html.unescape(sentence) for name, sentence in summed_up} == told
 
 
-def test_change_tells_every_field_at_fault_too(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        browser = Browser(app, admin)
-        there = await registered(browser, "/fleet/vehicles")
-        opened = values(Page((await browser.get(f"{there}/edit")).text))
-        return await browser.post(f"{there}/edit", {**opened, "vehicleNo": "", "mileage": "many", "displacement": "-1"})
-
-    answer = rest.run(tmp_path, scenario)
+async def test_change_tells_every_field_at_fault_too(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    browser = Browser(app, admin)
+    there = await registered(browser, "/fleet/vehicles")
+    opened = values(Page((await browser.get(f"{there}/edit")).text))
+    answer = await browser.post(f"{there}/edit", {**opened, "vehicleNo": "", "mileage": "many", "displacement": "-1"})
 
     assert answer.status_code == 400
     assert sorted(at_fault(Page(answer.text))) == ["displacement", "mileage", "vehicleNo"]
@@ -309,32 +293,28 @@ def test_change_tells_every_field_at_fault_too(tmp_path):
         (Authority.DRIVER, "A company administrator can change it."),
     ],
 )
-def test_own_form_says_who_can_change_the_address(tmp_path, role, told):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        who = admin if role is Authority.COMPANY_ADMIN else await app.account("who@x.example", role, admin.company_id)
-        kind = {
-            Authority.COMPANY_ADMIN: f"companies/{admin.company_id}/administrators",
-            Authority.DIRECTOR: "directors",
-            Authority.DRIVER: "drivers",
-        }[role]
-        return await Browser(app, who).get(f"/fleet/{kind}/{who.user_id}/edit")
+async def test_own_form_says_who_can_change_the_address(app: rest.Rest, role, told):
+    _, admin = await app.operator("ace")
+    who = admin if role is Authority.COMPANY_ADMIN else await app.account("who@x.example", role, admin.company_id)
+    kind = {
+        Authority.COMPANY_ADMIN: f"companies/{admin.company_id}/administrators",
+        Authority.DIRECTOR: "directors",
+        Authority.DRIVER: "drivers",
+    }[role]
 
-    assert told in Page(rest.run(tmp_path, scenario).text).text
+    assert told in Page((await Browser(app, who).get(f"/fleet/{kind}/{who.user_id}/edit")).text).text
 
 
-def test_second_of_two_windows_is_told_what_changed_and_loses_nothing(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        browser = Browser(app, admin)
-        there = await registered(browser, "/fleet/vehicles", vendor="Kia", usage="taxi")
-        opened = values(Page((await browser.get(f"{there}/edit")).text))
-        first = await browser.post(f"{there}/edit", {**opened, "vendor": "Renault", "usage": "bus"})
-        second = await browser.post(f"{there}/edit", {**opened, "vendor": "Hyundai", "modelName": "Ioniq"})
-        again = await browser.post(f"{there}/edit", values(Page(second.text)))
-        return first, second, again, values(Page((await browser.get(f"{there}/edit")).text))
+async def test_second_of_two_windows_is_told_what_changed_and_loses_nothing(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    browser = Browser(app, admin)
+    there = await registered(browser, "/fleet/vehicles", vendor="Kia", usage="taxi")
+    opened = values(Page((await browser.get(f"{there}/edit")).text))
+    first = await browser.post(f"{there}/edit", {**opened, "vendor": "Renault", "usage": "bus"})
+    second = await browser.post(f"{there}/edit", {**opened, "vendor": "Hyundai", "modelName": "Ioniq"})
+    again = await browser.post(f"{there}/edit", values(Page(second.text)))
+    after = values(Page((await browser.get(f"{there}/edit")).text))
 
-    first, second, again, after = rest.run(tmp_path, scenario)
     page = Page(second.text)
 
     assert (first.status_code, second.status_code, again.status_code) == (303, 409, 303)
@@ -345,19 +325,16 @@ def test_second_of_two_windows_is_told_what_changed_and_loses_nothing(tmp_path):
     assert (after["vendor"], after["usage"], after["modelName"]) == ("Hyundai", "bus", "Ioniq")
 
 
-def test_token_typed_in_the_second_window_is_kept_and_never_shown_by_the_record(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        browser = Browser(app, admin)
-        there = await registered(browser, "/fleet/sensors")
-        form = (await browser.get(f"{there}/edit")).text
-        opened = values(Page(form))
-        await browser.post(f"{there}/edit", {**opened, "vendor": "Acme"})
-        second = await browser.post(f"{there}/edit", {**opened, "credentialsId": "T" * 20})
-        pages = [form, (await browser.get(there)).text, (await browser.get(f"{there}/history")).text]
-        return pages, values(Page(second.text))["credentialsId"], (await browser.get(f"{there}/token")).text
-
-    pages, typed, asked = rest.run(tmp_path, scenario)
+async def test_token_typed_in_the_second_window_is_kept_and_never_shown_by_the_record(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    browser = Browser(app, admin)
+    there = await registered(browser, "/fleet/sensors")
+    form = (await browser.get(f"{there}/edit")).text
+    opened = values(Page(form))
+    await browser.post(f"{there}/edit", {**opened, "vendor": "Acme"})
+    second = await browser.post(f"{there}/edit", {**opened, "credentialsId": "T" * 20})
+    pages = [form, (await browser.get(there)).text, (await browser.get(f"{there}/history")).text]
+    typed, asked = values(Page(second.text))["credentialsId"], (await browser.get(f"{there}/token")).text
 
     assert typed == "T" * 20
     assert not [page for page in pages if "S" * 20 in page]
@@ -375,25 +352,22 @@ def test_token_typed_in_the_second_window_is_kept_and_never_shown_by_the_record(
         ("/fleet/companies/{own}/administrators", "phone", "010-1", "010-1"),
     ],
 )
-def test_what_was_typed_into_a_record_that_is_gone_is_shown(tmp_path, path, field, typed, shown):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        browser, below = Browser(app, admin), path.format(own=admin.company_id)
-        if "{own}" in path:
-            await browser.post(f"{below}/new", PERSON)
-            links = Page((await browser.get(f"/fleet/companies/{admin.company_id}")).text).hrefs
-            edits = [link for link in links if link.endswith("/edit") and admin.user_id not in link]
-            place = next(link.removesuffix("/edit") for link in edits if "/administrators/" in link)
-        else:
-            place = await registered(browser, path)
-        opened = values(Page((await browser.get(f"{place}/edit")).text))
-        gone = await browser.confirm(f"{place}/delete", PAGES.get(path, PERSON).get("name", ""))
-        secrets = {"password": "pass phrase", "picPasswd": "pass phrase"}
-        sent = await browser.post(f"{place}/edit", {**opened, **secrets, field: typed})
-        asked = await browser.get(f"{place}/edit")
-        return below, gone.status_code, sent, asked
-
-    below, deleted, sent, asked = rest.run(tmp_path, scenario)
+async def test_what_was_typed_into_a_record_that_is_gone_is_shown(app: rest.Rest, path, field, typed, shown):
+    _, admin = await app.operator("ace")
+    browser, below = Browser(app, admin), path.format(own=admin.company_id)
+    if "{own}" in path:
+        await browser.post(f"{below}/new", PERSON)
+        links = Page((await browser.get(f"/fleet/companies/{admin.company_id}")).text).hrefs
+        edits = [link for link in links if link.endswith("/edit") and admin.user_id not in link]
+        place = next(link.removesuffix("/edit") for link in edits if "/administrators/" in link)
+    else:
+        place = await registered(browser, path)
+    opened = values(Page((await browser.get(f"{place}/edit")).text))
+    gone = await browser.confirm(f"{place}/delete", PAGES.get(path, PERSON).get("name", ""))
+    secrets = {"password": "pass phrase", "picPasswd": "pass phrase"}
+    sent = await browser.post(f"{place}/edit", {**opened, **secrets, field: typed})
+    asked = await browser.get(f"{place}/edit")
+    deleted = gone.status_code
 
     page = Page(sent.text)
     assert (deleted, sent.status_code, asked.status_code) == (303, 404, 404)
@@ -405,16 +379,13 @@ def test_what_was_typed_into_a_record_that_is_gone_is_shown(tmp_path, path, fiel
     assert "no longer be opened" not in asked.text
 
 
-def test_whoever_may_not_register_is_not_led_to_it_by_a_record_that_is_gone(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        director = await delegating.director(app, admin, "Director")
-        driver = await delegating.driver(app, admin, "Driver")
-        place = f"/fleet/drivers/{driver.user_id}"
-        await Browser(app, admin).confirm(f"{place}/delete", "Driver")
-        return await Browser(app, director).post(f"{place}/edit", {"name": "Typed"})
-
-    answer = rest.run(tmp_path, scenario)
+async def test_whoever_may_not_register_is_not_led_to_it_by_a_record_that_is_gone(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    director = await delegating.director(app, admin, "Director")
+    driver = await delegating.driver(app, admin, "Driver")
+    place = f"/fleet/drivers/{driver.user_id}"
+    await Browser(app, admin).confirm(f"{place}/delete", "Driver")
+    answer = await Browser(app, director).post(f"{place}/edit", {"name": "Typed"})
 
     assert answer.status_code == 404
     assert "Typed" in Page(answer.text).text
@@ -438,22 +409,19 @@ def test_text_that_looks_like_html_is_shown_as_text(tmp_path, path):
         Page(text)
 
 
-def test_deletion_of_a_vehicle_counts_what_goes_and_wants_its_number(tmp_path):
-    async def scenario(app):
-        of = await delegating.companies(app)
-        vehicle = await delegating.new_vehicle(app, of.owner, "12")
-        sensor = (await app.post(of.owner, "/sensor", SENSOR))["id"]["id"]
-        await app.post(of.owner, f"/sensor/{sensor}/vehicle/{vehicle}")
-        driver = await delegating.driver(app, of.owner, "driver")
-        await delegating.give(app, of.owner, driver, vehicle, drive=True)
-        browser = Browser(app, of.owner)
-        path = f"/fleet/vehicles/{vehicle}"
-        asked = await browser.get(f"{path}/delete")
-        wrong = await browser.confirm(f"{path}/delete", "13")
-        done = await browser.confirm(f"{path}/delete", "12")
-        return asked, wrong, done, await browser.get(path), await browser.get(f"{path}/history")
-
-    asked, wrong, done, gone, history = rest.run(tmp_path, scenario)
+async def test_deletion_of_a_vehicle_counts_what_goes_and_wants_its_number(app: rest.Rest):
+    of = await delegating.companies(app)
+    vehicle = await delegating.new_vehicle(app, of.owner, "12")
+    sensor = (await app.post(of.owner, "/sensor", SENSOR))["id"]["id"]
+    await app.post(of.owner, f"/sensor/{sensor}/vehicle/{vehicle}")
+    driver = await delegating.driver(app, of.owner, "driver")
+    await delegating.give(app, of.owner, driver, vehicle, drive=True)
+    browser = Browser(app, of.owner)
+    path = f"/fleet/vehicles/{vehicle}"
+    asked = await browser.get(f"{path}/delete")
+    wrong = await browser.confirm(f"{path}/delete", "13")
+    done = await browser.confirm(f"{path}/delete", "12")
+    gone, history = await browser.get(path), await browser.get(f"{path}/history")
 
     for sentence in ("1 sensor is taken off; its record stays.", "1 delegation ends.", "1 right is taken back."):
         assert sentence in Page(asked.text).text
@@ -500,20 +468,19 @@ async def _more_of_a_company(app, admin, place):
         ("/fleet/companies", _more_of_a_company, "2 accounts are deleted"),
     ],
 )
-def test_deletion_whose_page_is_out_of_date_is_asked_about_again_with_what_goes_now(tmp_path, path, more, told):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        browser = Browser(app, admin)
-        place = await registered(browser, path)
-        asked = Page((await browser.get(f"{place}/delete")).text)
-        sent = {**values(asked), "confirm": PAGES[path].get("name", "")}
-        await more(app, admin, place)
-        again = await browser.post(f"{place}/delete", sent)
-        sent = {**values(Page(again.text)), "confirm": sent["confirm"]}
-        there = (await browser.get(place)).status_code
-        return asked, again, there, await browser.post(f"{place}/delete", sent)
-
-    asked, again, there, done = rest.run(tmp_path, scenario)
+async def test_deletion_whose_page_is_out_of_date_is_asked_about_again_with_what_goes_now(
+    app: rest.Rest, path, more, told
+):
+    _, admin = await app.operator("ace")
+    browser = Browser(app, admin)
+    place = await registered(browser, path)
+    asked = Page((await browser.get(f"{place}/delete")).text)
+    sent = {**values(asked), "confirm": PAGES[path].get("name", "")}
+    await more(app, admin, place)
+    again = await browser.post(f"{place}/delete", sent)
+    sent = {**values(Page(again.text)), "confirm": sent["confirm"]}
+    there = (await browser.get(place)).status_code
+    done = await browser.post(f"{place}/delete", sent)
 
     assert told not in asked.text
     assert again.status_code == 409
@@ -522,25 +489,22 @@ def test_deletion_whose_page_is_out_of_date_is_asked_about_again_with_what_goes_
     assert (there, done.status_code) == (200, 303)
 
 
-def test_director_and_driver_are_set_and_taken_back(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        vehicle = f"/fleet/vehicles/{await delegating.new_vehicle(app, admin)}"
-        director = await delegating.director(app, admin, "Director")
-        driver = await delegating.driver(app, admin, "Driver")
-        browser = Browser(app, admin)
-        steps = [
-            await browser.post(f"{vehicle}/activate"),
-            await browser.post(f"{vehicle}/director", {"userId": director.user_id}),
-            await browser.post(f"{vehicle}/driver", {"userId": driver.user_id}),
-        ]
-        shown = Page((await browser.get(vehicle)).text).text
-        other = await browser.post(f"{vehicle}/driver/unset", {"userId": director.user_id})
-        steps.append(await browser.post(f"{vehicle}/driver/unset", {"userId": driver.user_id}))
-        steps.append(await browser.post(f"{vehicle}/director/unset", {"userId": director.user_id}))
-        return [each.status_code for each in steps], shown, other.status_code
-
-    steps, shown, other = rest.run(tmp_path, scenario)
+async def test_director_and_driver_are_set_and_taken_back(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    vehicle = f"/fleet/vehicles/{await delegating.new_vehicle(app, admin)}"
+    director = await delegating.director(app, admin, "Director")
+    driver = await delegating.driver(app, admin, "Driver")
+    browser = Browser(app, admin)
+    steps = [
+        await browser.post(f"{vehicle}/activate"),
+        await browser.post(f"{vehicle}/director", {"userId": director.user_id}),
+        await browser.post(f"{vehicle}/driver", {"userId": driver.user_id}),
+    ]
+    shown = Page((await browser.get(vehicle)).text).text
+    other = await browser.post(f"{vehicle}/driver/unset", {"userId": director.user_id})
+    steps.append(await browser.post(f"{vehicle}/driver/unset", {"userId": driver.user_id}))
+    steps.append(await browser.post(f"{vehicle}/director/unset", {"userId": director.user_id}))
+    steps, other = [each.status_code for each in steps], other.status_code
 
     assert steps == [303] * 5
     assert "Director" in shown
@@ -549,24 +513,19 @@ def test_director_and_driver_are_set_and_taken_back(tmp_path):
 
 
 @pytest.mark.parametrize(("what", "leads"), [("director", "directors"), ("driver", "drivers")])
-def test_company_without_people_to_choose_is_led_to_registering_one(tmp_path, what, leads):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        vehicle = f"/fleet/vehicles/{await delegating.new_vehicle(app, admin)}"
-        return Page((await Browser(app, admin).get(f"{vehicle}/{what}")).text).hrefs
+async def test_company_without_people_to_choose_is_led_to_registering_one(app: rest.Rest, what, leads):
+    _, admin = await app.operator("ace")
+    vehicle = f"/fleet/vehicles/{await delegating.new_vehicle(app, admin)}"
 
-    assert f"/fleet/{leads}/new" in rest.run(tmp_path, scenario)
+    assert f"/fleet/{leads}/new" in Page((await Browser(app, admin).get(f"{vehicle}/{what}")).text).hrefs
 
 
-def test_company_that_owns_something_is_not_deleted_and_the_page_says_why(tmp_path):
-    async def scenario(app):
-        of = await delegating.companies(app)
-        await delegating.new_vehicle(app, of.below)
-        browser = Browser(app, of.operator)
-        path = f"/fleet/companies/{of.below.company_id}/delete"
-        return await browser.get(path), await browser.post(path), await browser.get("/company")
-
-    asked, sent, own = rest.run(tmp_path, scenario)
+async def test_company_that_owns_something_is_not_deleted_and_the_page_says_why(app: rest.Rest):
+    of = await delegating.companies(app)
+    await delegating.new_vehicle(app, of.below)
+    browser = Browser(app, of.operator)
+    path = f"/fleet/companies/{of.below.company_id}/delete"
+    asked, sent, own = await browser.get(path), await browser.post(path), await browser.get("/company")
 
     assert "cannot be deleted" in Page(asked.text).text
     assert (asked.status_code, sent.status_code, own.status_code) == (200, 400, 200)
@@ -575,18 +534,19 @@ def test_company_that_owns_something_is_not_deleted_and_the_page_says_why(tmp_pa
 @pytest.mark.parametrize(
     ("language", "told"), [({}, ("Disabled", "It cannot sign in")), (KOREAN, ("사용 중지", "로그인할 수 없습니다"))]
 )
-def test_page_of_a_disabled_person_says_so_and_leads_the_platform_to_the_account(tmp_path, language, told):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        driver = await app.account("kim@ace.example", Authority.DRIVER, admin.company_id)
-        root = await app.account("root@x.example", Authority.SYS_ADMIN)
-        before = await Browser(app, admin).get(f"/fleet/drivers/{driver.user_id}", **language)
-        await Browser(app, root).post(f"/admin/accounts/{driver.user_id}/disable")
-        path = f"/fleet/drivers/{driver.user_id}"
-        seen = [await Browser(app, login).get(path, **language) for login in (admin, root)]
-        return driver.user_id, admin.company_id, [Page(each.text) for each in (before, *seen)]
-
-    person, company, (before, of_company, of_platform) = rest.run(tmp_path, scenario)
+async def test_page_of_a_disabled_person_says_so_and_leads_the_platform_to_the_account(app: rest.Rest, language, told):
+    _, admin = await app.operator("ace")
+    driver = await app.account("kim@ace.example", Authority.DRIVER, admin.company_id)
+    root = await app.account("root@x.example", Authority.SYS_ADMIN)
+    before = await Browser(app, admin).get(f"/fleet/drivers/{driver.user_id}", **language)
+    await Browser(app, root).post(f"/admin/accounts/{driver.user_id}/disable")
+    path = f"/fleet/drivers/{driver.user_id}"
+    seen = [await Browser(app, login).get(path, **language) for login in (admin, root)]
+    person, company, (before, of_company, of_platform) = (
+        driver.user_id,
+        admin.company_id,
+        [Page(each.text) for each in (before, *seen)],
+    )
 
     account, up = f"/admin/accounts/{person}", f"/fleet/companies/{company}"
     for word in told:
@@ -607,42 +567,37 @@ def test_page_of_a_disabled_person_says_so_and_leads_the_platform_to_the_account
         (Authority.DRIVER, " ends at once. This cannot be undone.", "managing director"),
     ],
 )
-def test_deletion_of_a_person_says_what_is_true_of_the_role(tmp_path, role, told, never):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        person = (await app.account("kim@ace.example", role, admin.company_id)).user_id
-        path = {
-            Authority.COMPANY_ADMIN: f"/fleet/companies/{admin.company_id}/administrators/{person}",
-            Authority.DIRECTOR: f"/fleet/directors/{person}",
-            Authority.DRIVER: f"/fleet/drivers/{person}",
-        }[role]
-        if role is Authority.DIRECTOR:
-            vehicle = await delegating.new_vehicle(app, admin)
-            await Browser(app, admin).post(f"/fleet/vehicles/{vehicle}/director", {"userId": person})
-        return await Browser(app, admin).get(f"{path}/delete")
+async def test_deletion_of_a_person_says_what_is_true_of_the_role(app: rest.Rest, role, told, never):
+    _, admin = await app.operator("ace")
+    person = (await app.account("kim@ace.example", role, admin.company_id)).user_id
+    path = {
+        Authority.COMPANY_ADMIN: f"/fleet/companies/{admin.company_id}/administrators/{person}",
+        Authority.DIRECTOR: f"/fleet/directors/{person}",
+        Authority.DRIVER: f"/fleet/drivers/{person}",
+    }[role]
+    if role is Authority.DIRECTOR:
+        vehicle = await delegating.new_vehicle(app, admin)
+        await Browser(app, admin).post(f"/fleet/vehicles/{vehicle}/director", {"userId": person})
 
-    page = Page(rest.run(tmp_path, scenario).text)
+    page = Page((await Browser(app, admin).get(f"{path}/delete")).text)
 
     assert told in page.text
     assert never not in page.text
 
 
-def test_displacement_that_nobody_gave_is_nothing_in_record_form_and_history(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        browser = Browser(app, admin)
-        there = await registered(browser, "/fleet/vehicles")
-        record, form = [Page((await browser.get(path)).text) for path in (there, f"{there}/edit")]
-        opened = {**values(form), "vehicleNo": "12가3456"}
-        seen = []
-        for displacement in ("1998", ""):
-            saved = await browser.post(f"{there}/edit", {**opened, "displacement": displacement})
-            assert saved.status_code == 303, saved.text
-            opened = {**opened, **values(Page((await browser.get(f"{there}/edit")).text))}
-            seen.append(opened["displacement"])
-        return record, form, seen, Page((await browser.get(f"{there}/history")).text)
-
-    record, form, seen, history = rest.run(tmp_path, scenario)
+async def test_displacement_that_nobody_gave_is_nothing_in_record_form_and_history(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    browser = Browser(app, admin)
+    there = await registered(browser, "/fleet/vehicles")
+    record, form = [Page((await browser.get(path)).text) for path in (there, f"{there}/edit")]
+    opened = {**values(form), "vehicleNo": "12가3456"}
+    seen = []
+    for displacement in ("1998", ""):
+        saved = await browser.post(f"{there}/edit", {**opened, "displacement": displacement})
+        assert saved.status_code == 303, saved.text
+        opened = {**opened, **values(Page((await browser.get(f"{there}/edit")).text))}
+        seen.append(opened["displacement"])
+    history = Page((await browser.get(f"{there}/history")).text)
 
     assert "0 cc" not in record.text
     assert values(form)["displacement"] == ""
@@ -663,16 +618,13 @@ def test_displacement_that_nobody_gave_is_nothing_in_record_form_and_history(tmp
         ("?q=" + "x" * 2_000, ""),
     ],
 )
-def test_deletion_leads_to_the_list_as_the_form_says_it_was_shown_and_nowhere_else(tmp_path, shown, leads):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        path = f"/fleet/vehicles/{await delegating.new_vehicle(app, admin)}/delete"
-        browser = Browser(app, admin)
-        page = Page((await browser.get(path)).text)
-        (field,) = [each for each in page.all("input") if each.get("name") == "list"]
-        return field["data-list-of"], await browser.post(path, {**values(page), "list": shown})
-
-    list_path, done = rest.run(tmp_path, scenario)
+async def test_deletion_leads_to_the_list_as_the_form_says_it_was_shown_and_nowhere_else(app: rest.Rest, shown, leads):
+    _, admin = await app.operator("ace")
+    path = f"/fleet/vehicles/{await delegating.new_vehicle(app, admin)}/delete"
+    browser = Browser(app, admin)
+    page = Page((await browser.get(path)).text)
+    (field,) = [each for each in page.all("input") if each.get("name") == "list"]
+    list_path, done = field["data-list-of"], await browser.post(path, {**values(page), "list": shown})
 
     assert (list_path, done.status_code) == ("/fleet/vehicles", 303)
     assert done.headers["location"] == f"/fleet/vehicles{leads}"

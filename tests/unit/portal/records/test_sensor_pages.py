@@ -35,54 +35,47 @@ def test_every_way_a_connection_ends_has_words() -> None:
         ("ko", "of_another_version", "of_another_version"),
     ],
 )
-def test_page_says_how_the_last_connection_ended(tmp_path, language, reason, told):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        record = await app.post(admin, "/sensor", {"serialNo": "S", "type": "GPS", "credentialsId": "S" * 20})
-        sensor_id, at_ms = record["id"]["id"], app.now_ms
-        ended = Change(sensor_id, False, at_ms, at_ms, RowNo(1), at_ms, reason)
-        await app.store.write(lambda tx: connections.write(tx, [ended], {sensor_id: False}, node_id=None))
-        return await Browser(app, admin).get(f"/fleet/sensors/{sensor_id}", **{"Accept-Language": language})
-
-    answer = rest.run(tmp_path, scenario)
+async def test_page_says_how_the_last_connection_ended(app: rest.Rest, language, reason, told):
+    _, admin = await app.operator("ace")
+    record = await app.post(admin, "/sensor", {"serialNo": "S", "type": "GPS", "credentialsId": "S" * 20})
+    sensor_id, at_ms = record["id"]["id"], app.now_ms
+    ended = Change(sensor_id, False, at_ms, at_ms, RowNo(1), at_ms, reason)
+    await app.store.write(lambda tx: connections.write(tx, [ended], {sensor_id: False}, node_id=None))
+    answer = await Browser(app, admin).get(f"/fleet/sensors/{sensor_id}", **{"Accept-Language": language})
 
     assert told in Page(answer.text).text
 
 
 @pytest.mark.parametrize(("language", "term"), [("en", "Battery warning 104"), ("ko", "배터리 경고 104")])
-def test_latest_values_of_known_events_have_their_words(tmp_path, language, term):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        record = await app.post(admin, "/sensor", {"serialNo": "S", "type": "GPS", "credentialsId": "S" * 20})
-        sensor_id = record["id"]["id"]
-        values = [
-            {"sensor_id": sensor_id, "name": name, "updated_ms": app.now_ms, "payload": b"{}"} for name in ("104", "cm")
-        ]
-        await app.store.write(lambda tx: tx.run(insert(sensor_attribute), values))
-        return await Browser(app, admin).get(f"/fleet/sensors/{sensor_id}", **{"Accept-Language": language})
+async def test_latest_values_of_known_events_have_their_words(app: rest.Rest, language, term):
+    _, admin = await app.operator("ace")
+    record = await app.post(admin, "/sensor", {"serialNo": "S", "type": "GPS", "credentialsId": "S" * 20})
+    sensor_id = record["id"]["id"]
+    values = [
+        {"sensor_id": sensor_id, "name": name, "updated_ms": app.now_ms, "payload": b"{}"} for name in ("104", "cm")
+    ]
+    await app.store.write(lambda tx: tx.run(insert(sensor_attribute), values))
+    found = await Browser(app, admin).get(f"/fleet/sensors/{sensor_id}", **{"Accept-Language": language})
 
-    page = Page(rest.run(tmp_path, scenario).text)
+    page = Page(found.text)
 
     assert term in page.text
     assert "cm" in page.text
 
 
-def test_connection_is_renewed_alone_and_only_once_it_changed(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        record = await app.post(admin, "/sensor", {"serialNo": "S", "type": "GPS", "credentialsId": "S" * 20})
-        sensor_id, at_ms = record["id"]["id"], app.now_ms
-        browser, there = Browser(app, admin), f"/fleet/sensors/{sensor_id}"
-        page = Page((await browser.get(there)).text)
-        (live,) = [each for each in page.all("div") if each.get("id") == "connection"]
-        asks = {**HTMX, "HX-Target": "connection"}
-        was = json.loads(live["hx-vals"])["was"]
-        same = await browser.get(f"{there}?was={was}", **asks)
-        begun = Change(sensor_id, True, at_ms, at_ms, RowNo(1))
-        await app.store.write(lambda tx: connections.write(tx, [begun], {sensor_id: True}, node_id=str(uuid4())))
-        return live, same, await browser.get(f"{there}?was={was}", **asks)
-
-    live, same, changed = rest.run(tmp_path, scenario)
+async def test_connection_is_renewed_alone_and_only_once_it_changed(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    record = await app.post(admin, "/sensor", {"serialNo": "S", "type": "GPS", "credentialsId": "S" * 20})
+    sensor_id, at_ms = record["id"]["id"], app.now_ms
+    browser, there = Browser(app, admin), f"/fleet/sensors/{sensor_id}"
+    page = Page((await browser.get(there)).text)
+    (live,) = [each for each in page.all("div") if each.get("id") == "connection"]
+    asks = {**HTMX, "HX-Target": "connection"}
+    was = json.loads(live["hx-vals"])["was"]
+    same = await browser.get(f"{there}?was={was}", **asks)
+    begun = Change(sensor_id, True, at_ms, at_ms, RowNo(1))
+    await app.store.write(lambda tx: connections.write(tx, [begun], {sensor_id: True}, node_id=str(uuid4())))
+    changed = await browser.get(f"{there}?was={was}", **asks)
 
     assert live["hx-trigger"].startswith("every 10s")
     assert (same.status_code, same.content) == (204, b"")
@@ -128,29 +121,28 @@ def test_connection_is_renewed_alone_and_only_once_it_changed(tmp_path):
         ),
     ],
 )
-def test_deletion_names_the_vehicle_the_open_trip_and_the_latest_values(tmp_path, language, mounted, trips, told):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        vehicle_id = await delegating.new_vehicle(app, admin, "12가1")
-        record = await app.post(admin, "/sensor", {"serialNo": "S", "type": "GPS", "credentialsId": "S" * 20})
-        sensor_id = record["id"]["id"]
-        if mounted:
-            await app.post(admin, f"/sensor/{sensor_id}/vehicle/{vehicle_id}")
+async def test_deletion_names_the_vehicle_the_open_trip_and_the_latest_values(
+    app: rest.Rest, language, mounted, trips, told
+):
+    _, admin = await app.operator("ace")
+    vehicle_id = await delegating.new_vehicle(app, admin, "12가1")
+    record = await app.post(admin, "/sensor", {"serialNo": "S", "type": "GPS", "credentialsId": "S" * 20})
+    sensor_id = record["id"]["id"]
+    if mounted:
+        await app.post(admin, f"/sensor/{sensor_id}/vehicle/{vehicle_id}")
 
-        def keep(tx):
-            on = {"company_id": admin.company_id, "sensor_id": sensor_id, "vehicle_id": vehicle_id}
-            for at, trip in enumerate(trips):
-                journeys.keep_trip(tx, app.ids, created_ms=rest.NOW_MS + at, **on | trip)
-            for name in ("104", "cm"):
-                row = {"sensor_id": sensor_id, "name": name, "updated_ms": rest.NOW_MS, "payload": b"{}"}
-                tx.run(insert(sensor_attribute), row)
+    def keep(tx):
+        on = {"company_id": admin.company_id, "sensor_id": sensor_id, "vehicle_id": vehicle_id}
+        for at, trip in enumerate(trips):
+            journeys.keep_trip(tx, app.ids, created_ms=rest.NOW_MS + at, **on | trip)
+        for name in ("104", "cm"):
+            row = {"sensor_id": sensor_id, "name": name, "updated_ms": rest.NOW_MS, "payload": b"{}"}
+            tx.run(insert(sensor_attribute), row)
 
-        await app.store.write(keep)
-        browser, path = Browser(app, admin), f"/fleet/sensors/{sensor_id}/delete"
-        asked = await browser.get(path, **{"Accept-Language": language})
-        return asked.text, [(await browser.confirm(path, word)).status_code for word in ("", "S")]
-
-    text, done = rest.run(tmp_path, scenario)
+    await app.store.write(keep)
+    browser, path = Browser(app, admin), f"/fleet/sensors/{sensor_id}/delete"
+    asked = await browser.get(path, **{"Accept-Language": language})
+    text, done = asked.text, [(await browser.confirm(path, word)).status_code for word in ("", "S")]
 
     assert re.findall(r"<li>(.*?)</li>", text.partition('<ul class="goes">')[2].partition("</ul>")[0]) == told
     # Trips alone make it a deletion whose word is to be typed.
@@ -164,15 +156,12 @@ def test_deletion_names_the_vehicle_the_open_trip_and_the_latest_values(tmp_path
         ("ko", "회선 1개가 통신사가 보낸 회선 이력과 함께 삭제됩니다."),
     ],
 )
-def test_deletion_of_a_sensor_with_a_line_says_that_the_line_goes(tmp_path, language, told):
-    async def scenario(app):
-        scene = await lines.scene(app)
-        path = f"/fleet/sensors/{await scene.opened()}/delete"
-        browser = Browser(app, scene.admin)
-        asked = await browser.get(path, **{"Accept-Language": language})
-        return asked.text, [(await browser.confirm(path, word)).status_code for word in ("", lines.IMEI)]
-
-    text, done = rest.run(tmp_path, scenario)
+async def test_deletion_of_a_sensor_with_a_line_says_that_the_line_goes(app: rest.Rest, language, told):
+    scene = await lines.scene(app)
+    path = f"/fleet/sensors/{await scene.opened()}/delete"
+    browser = Browser(app, scene.admin)
+    asked = await browser.get(path, **{"Accept-Language": language})
+    text, done = asked.text, [(await browser.confirm(path, word)).status_code for word in ("", lines.IMEI)]
 
     assert told in text
     assert done == [400, 303]
@@ -185,23 +174,22 @@ def test_deletion_of_a_sensor_with_a_line_says_that_the_line_goes(tmp_path, lang
         ("ko", "없음: 단말기가 접속할 수 없습니다.", "비워 두면 그대로 유지됩니다."),
     ],
 )
-def test_sensor_without_a_token_says_so_and_offers_its_field_to_who_may_fill_it(tmp_path, language, told, kept):
-    async def scenario(app):
-        scene, spoken = await lines.scene(app), {"Accept-Language": language}
-        sensor_id = await scene.opened()
-        address = f"/fleet/sensors/{sensor_id}"
-        director = await delegating.director(app, scene.admin, "Director")
-        vehicle_id = await delegating.new_vehicle(app, scene.admin)
-        await app.post(scene.admin, f"/vehicle/{vehicle_id}/director/{director.user_id}")
-        await app.post(scene.admin, f"/sensor/{sensor_id}/vehicle/{vehicle_id}")
-        found = [Page((await Browser(app, login).get(address, **spoken)).text) for login in (scene.admin, director)]
-        forms = [(await Browser(app, scene.admin).get(f"{address}/edit", **spoken)).text]
-        await app.call(scene.admin, "PUT", f"/sensor/{sensor_id}", {"credentialsId": "S" * 20})
-        found.append(Page((await Browser(app, scene.admin).get(address, **spoken)).text))
-        forms.append((await Browser(app, scene.admin).get(f"{address}/edit", **spoken)).text)
-        return f"{address}/edit#f-credentialsId", found, forms
-
-    field, pages, forms = rest.run(tmp_path, scenario)
+async def test_sensor_without_a_token_says_so_and_offers_its_field_to_who_may_fill_it(
+    app: rest.Rest, language, told, kept
+):
+    scene, spoken = await lines.scene(app), {"Accept-Language": language}
+    sensor_id = await scene.opened()
+    address = f"/fleet/sensors/{sensor_id}"
+    director = await delegating.director(app, scene.admin, "Director")
+    vehicle_id = await delegating.new_vehicle(app, scene.admin)
+    await app.post(scene.admin, f"/vehicle/{vehicle_id}/director/{director.user_id}")
+    await app.post(scene.admin, f"/sensor/{sensor_id}/vehicle/{vehicle_id}")
+    found = [Page((await Browser(app, login).get(address, **spoken)).text) for login in (scene.admin, director)]
+    forms = [(await Browser(app, scene.admin).get(f"{address}/edit", **spoken)).text]
+    await app.call(scene.admin, "PUT", f"/sensor/{sensor_id}", {"credentialsId": "S" * 20})
+    found.append(Page((await Browser(app, scene.admin).get(address, **spoken)).text))
+    forms.append((await Browser(app, scene.admin).get(f"{address}/edit", **spoken)).text)
+    field, pages = f"{address}/edit#f-credentialsId", found
 
     assert [(told in each.text, field in each.hrefs) for each in pages] == [(True, True), (True, False), (False, False)]
     assert [kept in each for each in forms] == [False, True]

@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import httpx
 from msgspec.structs import replace
 from sqlalchemy import select, update
 from tests.support import access_world, delegating, lines, rest
@@ -151,23 +150,19 @@ def test_form_carries_what_it_was_made_for_or_has_a_reason_not_to() -> None:
     assert sorted(listed) == sorted(each.path for each in DECLARED if each.method != "GET")
 
 
-def test_form_that_says_nothing_of_what_it_was_made_for_changes_nothing(tmp_path: Path) -> None:
-    async def scenario(app: Rest) -> dict[str, int]:
-        world = await access_world.settled(app)
-        (row,) = await app.store.read(lambda tx: tx.all(select(carrier_line.c.sensor_id)))
-        world.ids |= {"with a line": row.sensor_id, "second row": "2"}
-        app.contexts = changed(app.contexts, store=Undoing(app.store))  # type: ignore[arg-type]
-        declared = {each.path: each for each in DECLARED if each.method != "GET"}
-        answered = {}
-        for path, (actor, fields) in LATE.items():
-            filled = {
-                name: re.sub(r"\{(.+?)\}", lambda found: world.ids[found[1]], each) for name, each in fields.items()
-            }
-            answer = await Browser(app, world.logins[actor]).post(_address(world, declared[path]), filled)
-            answered[path] = answer.status_code
-        return answered
+async def test_form_that_says_nothing_of_what_it_was_made_for_changes_nothing(app: Rest) -> None:
+    world = await access_world.settled(app)
+    (row,) = await app.store.read(lambda tx: tx.all(select(carrier_line.c.sensor_id)))
+    world.ids |= {"with a line": row.sensor_id, "second row": "2"}
+    app.contexts = changed(app.contexts, store=Undoing(app.store))  # type: ignore[arg-type]
+    declared = {each.path: each for each in DECLARED if each.method != "GET"}
+    answered = {}
+    for path, (actor, fields) in LATE.items():
+        filled = {name: re.sub(r"\{(.+?)\}", lambda found: world.ids[found[1]], each) for name, each in fields.items()}
+        answer = await Browser(app, world.logins[actor]).post(_address(world, declared[path]), filled)
+        answered[path] = answer.status_code
 
-    assert rest.run(tmp_path, scenario) == dict.fromkeys(LATE, 409)
+    assert answered == dict.fromkeys(LATE, 409)
 
 
 def _address(world: World, declared: Any) -> str:
@@ -176,24 +171,21 @@ def _address(world: World, declared: Any) -> str:
     return addressed(world, replace(declared, path=path))
 
 
-def test_right_that_ends_a_drive_says_so_and_is_not_taken_back_before(tmp_path: Path) -> None:
-    async def scenario(app: Rest) -> tuple[Any, ...]:
-        of = await delegating.companies(app)
-        vehicle = await delegating.new_vehicle(app, of.owner)
-        driver = await delegating.driver(app, of.owner, "kim")
-        await delegating.give(app, of.owner, driver, vehicle, drive=True)
-        browser, address = Browser(app, of.owner), f"/delegation/vehicles/{vehicle}/rights/end"
-        shown = await browser.get(f"{address}?userId={driver.user_id}&right=DRIVER")
-        stale = form_of(Page(shown.text), address)
-        await app.post(of.owner, f"/vehicle/{vehicle}/driver/{driver.user_id}")
-        refused = await browser.post(address, stale)
-        held = (await app.get(of.owner, f"/driver/{driver.user_id}/relation/vehicles", limit=5))["data"]
-        sent = form_of(Page(refused.text), address)
-        done = await browser.post(address, sent)
-        late = await browser.post(address, sent)
-        return shown.text, refused, len(held), done.status_code, late
-
-    shown, refused, held, done, late = rest.run(tmp_path, scenario)
+async def test_right_that_ends_a_drive_says_so_and_is_not_taken_back_before(app: Rest) -> None:
+    of = await delegating.companies(app)
+    vehicle = await delegating.new_vehicle(app, of.owner)
+    driver = await delegating.driver(app, of.owner, "kim")
+    await delegating.give(app, of.owner, driver, vehicle, drive=True)
+    browser, address = Browser(app, of.owner), f"/delegation/vehicles/{vehicle}/rights/end"
+    shown = await browser.get(f"{address}?userId={driver.user_id}&right=DRIVER")
+    stale = form_of(Page(shown.text), address)
+    await app.post(of.owner, f"/vehicle/{vehicle}/driver/{driver.user_id}")
+    refused = await browser.post(address, stale)
+    held = (await app.get(of.owner, f"/driver/{driver.user_id}/relation/vehicles", limit=5))["data"]
+    sent = form_of(Page(refused.text), address)
+    done = await browser.post(address, sent)
+    late = await browser.post(address, sent)
+    shown, held, done = shown.text, len(held), done.status_code
 
     assert "is left without a driver" not in shown
     assert (refused.status_code, held) == (409, 1)
@@ -203,15 +195,12 @@ def test_right_that_ends_a_drive_says_so_and_is_not_taken_back_before(tmp_path: 
     assert 'class="chain"' in late.text, "the chain as it is"
 
 
-def test_application_that_somebody_decided_meanwhile_names_who_and_keeps_the_reason(tmp_path: Path) -> None:
-    async def scenario(app: Rest) -> httpx.Response:
-        first = Browser(app, await root(app))
-        second = Browser(app, await app.account("second@x.example", Authority.SYS_ADMIN))
-        path = f"/admin/applications/{await applied(app)}"
-        await first.post(f"{path}/approve")
-        return await second.post(f"{path}/reject", {"reason": "No fleet yet"})
-
-    refused = rest.run(tmp_path, scenario)
+async def test_application_that_somebody_decided_meanwhile_names_who_and_keeps_the_reason(app: Rest) -> None:
+    first = Browser(app, await root(app))
+    second = Browser(app, await app.account("second@x.example", Authority.SYS_ADMIN))
+    path = f"/admin/applications/{await applied(app)}"
+    await first.post(f"{path}/approve")
+    refused = await second.post(f"{path}/reject", {"reason": "No fleet yet"})
 
     assert refused.status_code == 400
     assert "Decided byroot" in Page(refused.text).text
@@ -243,37 +232,31 @@ def test_what_another_window_did_already_is_said_and_not_undone(tmp_path: Path) 
         assert "<form" not in notice
 
 
-def test_second_of_two_who_change_the_secret_keeps_the_one_before_alive(tmp_path: Path) -> None:
-    async def scenario(app: Rest) -> tuple[Any, ...]:
-        _, admin = await app.operator("ace")
-        browser, path = Browser(app, admin), "/pushes/secret/rotate"
-        await browser.post("/pushes/secret")
-        stale = form_of(Page((await browser.get("/pushes")).text), path)
-        first = await browser.post(path, stale)
-        refused = await browser.post(path, stale, **KOREAN)
-        secret = (await app.get(admin, f"/company/{admin.company_id}/push/secret"))["secret"]
-        again = await browser.post(path, form_of(Page(refused.text), path))
-        return secret in first.text, refused, again.status_code
-
-    stays, refused, again = rest.run(tmp_path, scenario)
+async def test_second_of_two_who_change_the_secret_keeps_the_one_before_alive(app: Rest) -> None:
+    _, admin = await app.operator("ace")
+    browser, path = Browser(app, admin), "/pushes/secret/rotate"
+    await browser.post("/pushes/secret")
+    stale = form_of(Page((await browser.get("/pushes")).text), path)
+    first = await browser.post(path, stale)
+    refused = await browser.post(path, stale, **KOREAN)
+    secret = (await app.get(admin, f"/company/{admin.company_id}/push/secret"))["secret"]
+    again = await browser.post(path, form_of(Page(refused.text), path))
+    stays, again = secret in first.text, again.status_code
 
     assert stays
     assert (refused.status_code, again) == (409, 200)
     assert "그사이 다른 사용자가 서명 키를 새로 만들었습니다." in refused.text
 
 
-def test_line_that_a_device_got_meanwhile_is_not_unpaused_unseen(tmp_path: Path) -> None:
-    async def scenario(app: Rest) -> tuple[httpx.Response, Any]:
-        scene = await lines.scene(app)
-        sensor = await scene.opened()
-        await scene.act("SUSPENSION", kind="USE")
-        browser, path = Browser(app, scene.admin), f"/lines/{sensor}"
-        stale = form_of(Page((await browser.get(path)).text), f"{path}/unpause")
-        other = update(carrier_line).where(carrier_line.c.mdn == lines.MDN).values(mdn="01077777777")
-        await app.store.write(lambda tx: tx.run(other))
-        return await browser.post(f"{path}/unpause", stale), (await scene.sensor(sensor))["nwStatus"]
-
-    refused, state = rest.run(tmp_path, scenario)
+async def test_line_that_a_device_got_meanwhile_is_not_unpaused_unseen(app: Rest) -> None:
+    scene = await lines.scene(app)
+    sensor = await scene.opened()
+    await scene.act("SUSPENSION", kind="USE")
+    browser, path = Browser(app, scene.admin), f"/lines/{sensor}"
+    stale = form_of(Page((await browser.get(path)).text), f"{path}/unpause")
+    other = update(carrier_line).where(carrier_line.c.mdn == lines.MDN).values(mdn="01077777777")
+    await app.store.write(lambda tx: tx.run(other))
+    refused, state = await browser.post(f"{path}/unpause", stale), (await scene.sensor(sensor))["nwStatus"]
 
     assert (refused.status_code, state) == (409, "02")
     assert "01077777777" in refused.text

@@ -82,21 +82,17 @@ def test_trip_under_way_tells_of_no_score_and_no_distance(tmp_path, score):
     assert shown(tmp_path, OPEN, score) == ""
 
 
-def test_every_reason_is_told_in_words_without_names_of_settings(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        address = f"/fleet/vehicles/{await delegating.new_vehicle(app, admin)}"
-        on = {"company_id": admin.company_id, "vehicle_id": address.rpartition("/")[2], **ENDED}
-        told = {}
-        for at, why in enumerate(WhyNot, start=rest.NOW_MS):
-            row = {"not_scored": why.value, **on}
-            await app.store.write(lambda tx, at=at, row=row: journeys.keep_trip(tx, app.ids, created_ms=at, **row))
-            for language in Language:
-                answer = await Browser(app, admin).get(address, **{"Accept-Language": language})
-                told[why, language] = Page(answer.text).text
-        return told
-
-    told = rest.run(tmp_path, scenario)
+async def test_every_reason_is_told_in_words_without_names_of_settings(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    address = f"/fleet/vehicles/{await delegating.new_vehicle(app, admin)}"
+    on = {"company_id": admin.company_id, "vehicle_id": address.rpartition("/")[2], **ENDED}
+    told = {}
+    for at, why in enumerate(WhyNot, start=rest.NOW_MS):
+        row = {"not_scored": why.value, **on}
+        await app.store.write(lambda tx, at=at, row=row: journeys.keep_trip(tx, app.ids, created_ms=at, **row))
+        for language in Language:
+            answer = await Browser(app, admin).get(address, **{"Accept-Language": language})
+            told[why, language] = Page(answer.text).text
 
     reasons = {asked: re.findall(r"(?:No score|점수 없음): (.+)", text) for asked, text in told.items()}
     assert [len(each) for each in reasons.values()] == [1] * len(WhyNot) * len(Language)
@@ -111,16 +107,13 @@ def test_every_reason_is_told_in_words_without_names_of_settings(tmp_path):
         ("ko", "다시 사용을 시작할 때까지 다른 운전자는 탈 수 없습니다."),
     ],
 )
-def test_what_deactivating_does_is_told_beside_its_button_alone(tmp_path, language, told):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        vehicle_id = await delegating.new_vehicle(app, admin)
-        browser, address = Browser(app, admin), f"/fleet/vehicles/{vehicle_id}"
-        before = (await browser.get(address, **{"Accept-Language": language})).text
-        await app.post(admin, f"/vehicle/{vehicle_id}/activate")
-        return before, (await browser.get(address, **{"Accept-Language": language})).text
-
-    pages = rest.run(tmp_path, scenario)
+async def test_what_deactivating_does_is_told_beside_its_button_alone(app: rest.Rest, language, told):
+    _, admin = await app.operator("ace")
+    vehicle_id = await delegating.new_vehicle(app, admin)
+    browser, address = Browser(app, admin), f"/fleet/vehicles/{vehicle_id}"
+    before = (await browser.get(address, **{"Accept-Language": language})).text
+    await app.post(admin, f"/vehicle/{vehicle_id}/activate")
+    pages = before, (await browser.get(address, **{"Accept-Language": language})).text
 
     assert [(told in each, '/deactivate"' in each) for each in pages] == [(False, False), (True, True)]
 
@@ -137,22 +130,24 @@ def test_what_deactivating_does_is_told_beside_its_button_alone(tmp_path, langua
         ("ko", "아직 수신한 위치가 없습니다.", "위치 수신", ["접속 중", "접속 안 됨", "수신 기록 없음"]),
     ],
 )
-def test_last_position_and_the_connection_of_each_sensor_are_told(tmp_path, language, none, position, states):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        vehicle_id = await delegating.new_vehicle(app, admin)
-        browser, there = Browser(app, admin), f"/fleet/vehicles/{vehicle_id}"
-        before = await browser.get(there, **{"Accept-Language": language})
-        sensor_ids = [await on(app, admin, vehicle_id, number) for number in ("S1", "S2", "S3")]
-        at_ms = app.now_ms
-        begun = Change(sensor_ids[0], True, at_ms, at_ms, RowNo(1))
-        ended = Change(sensor_ids[1], False, at_ms, at_ms, RowNo(1), at_ms, "silent")
-        told = dict.fromkeys(sensor_ids[:2], True)
-        await app.store.write(lambda tx: connections.write(tx, [begun, ended], told, node_id=None))
-        await move(app, vehicle_id, sensor_ids[0])
-        return before, await browser.get(there, **{"Accept-Language": language})
+async def test_last_position_and_the_connection_of_each_sensor_are_told(
+    app: rest.Rest, language, none, position, states
+):
+    _, admin = await app.operator("ace")
+    vehicle_id = await delegating.new_vehicle(app, admin)
+    browser, there = Browser(app, admin), f"/fleet/vehicles/{vehicle_id}"
+    before = await browser.get(there, **{"Accept-Language": language})
+    sensor_ids = [await on(app, admin, vehicle_id, number) for number in ("S1", "S2", "S3")]
+    at_ms = app.now_ms
+    begun = Change(sensor_ids[0], True, at_ms, at_ms, RowNo(1))
+    ended = Change(sensor_ids[1], False, at_ms, at_ms, RowNo(1), at_ms, "silent")
+    told = dict.fromkeys(sensor_ids[:2], True)
+    await app.store.write(lambda tx: connections.write(tx, [begun, ended], told, node_id=None))
+    await move(app, vehicle_id, sensor_ids[0])
 
-    before, after = (Page(each.text).text for each in rest.run(tmp_path, scenario))
+    before, after = (
+        Page(each.text).text for each in (before, await browser.get(there, **{"Accept-Language": language}))
+    )
 
     assert none in before
     assert position not in before

@@ -1,10 +1,8 @@
 """Every account of the installation: pages by address, and what disabling ends."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support import rest as support
 from tests.support.refused import refused
 from tests.support.rest import Rest
 
@@ -37,112 +35,94 @@ async def people(rest: Rest) -> None:
         ({"enabled": True, "authority": Authority.DRIVER}, ["a1", "b1"]),
     ],
 )
-def test_accounts_are_found_by_role_state_and_beginning(
-    tmp_path: Path, which: dict[str, Any], expected: list[str]
+async def test_accounts_are_found_by_role_state_and_beginning(
+    app: Rest, which: dict[str, Any], expected: list[str]
 ) -> None:
-    async def scenario(rest: Rest) -> list[str]:
-        await people(rest)
-        asked = Which(**which)
+    await people(app)
+    asked = Which(**which)
 
-        def work(tx: Any) -> list[str]:
-            found = rows.page(tx, asked, after=None, limit=99)
-            return [entry.email.partition("@")[0] for entry in found]
+    def work(tx: Any) -> list[str]:
+        found = rows.page(tx, asked, after=None, limit=99)
+        return [entry.email.partition("@")[0] for entry in found]
 
-        off = await rest.store.read(lambda tx: rows.find_by_email(tx, "a2@people.example"))
-        assert off is not None
-        await rest.store.write(lambda tx: directory.disable(tx, user_id=off.id, now_ms=rest.now_ms))
-        return await rest.store.read(work)
+    off = await app.store.read(lambda tx: rows.find_by_email(tx, "a2@people.example"))
+    assert off is not None
+    await app.store.write(lambda tx: directory.disable(tx, user_id=off.id, now_ms=app.now_ms))
 
-    assert support.run(tmp_path, scenario) == expected
+    assert await app.store.read(work) == expected
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 4, 5, 6])
-def test_pages_begin_behind_the_last_address(tmp_path: Path, limit: int) -> None:
-    async def scenario(rest: Rest) -> list[str]:
-        await people(rest)
-        found: list[str] = []
-        after = None
-        while page := await rest.store.read(
-            lambda tx, after=after: rows.page(tx, Which(), after=after, limit=limit)  # type: ignore[misc]
-        ):
-            found += [entry.email.partition("@")[0] for entry in page]
-            after = page[-1].login
-        return found
+async def test_pages_begin_behind_the_last_address(app: Rest, limit: int) -> None:
+    await people(app)
+    found: list[str] = []
+    after = None
+    while page := await app.store.read(
+        lambda tx, after=after: rows.page(tx, Which(), after=after, limit=limit)  # type: ignore[misc]
+    ):
+        found += [entry.email.partition("@")[0] for entry in page]
+        after = page[-1].login
 
-    assert support.run(tmp_path, scenario) == ["a1", "a2", "admin", "b1", "root"]
+    assert found == ["a1", "a2", "admin", "b1", "root"]
 
 
-def test_entry_names_the_company(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[tuple[str, str | None]]:
-        await people(rest)
-        found = await rest.store.read(lambda tx: rows.page(tx, Which(), after=None, limit=99))
-        return [(entry.authority.value, entry.company_name) for entry in found if entry.email[:2] in ("a1", "ro")]
+async def test_entry_names_the_company(app: Rest) -> None:
+    await people(app)
+    found = await app.store.read(lambda tx: rows.page(tx, Which(), after=None, limit=99))
+    seen = [(entry.authority.value, entry.company_name) for entry in found if entry.email[:2] in ("a1", "ro")]
 
-    assert support.run(tmp_path, scenario) == [("DRIVER", "Company"), ("SYS_ADMIN", None)]
-
-
-def test_disabling_ends_sessions_and_links_and_enabling_brings_none_back(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[int]:
-        login = await rest.account("kim@x.example", Authority.COMPANY_ADMIN)
-
-        def make(tx: Any) -> tuple[str, str]:
-            user_id, now_ms = login.user_id, rest.now_ms
-            return links.make(tx, user_id=user_id, hours=1, now_ms=now_ms), links.make_sign_in(
-                tx, user_id=user_id, now_ms=now_ms
-            )
-
-        password, sign_in = await rest.store.write(make)
-        seen = [(await rest.call(login, "GET", "/api/auth/user")).status_code]
-        await rest.store.write(lambda tx: directory.disable(tx, user_id=login.user_id, now_ms=rest.now_ms))
-        seen.append((await rest.call(login, "GET", "/api/auth/user")).status_code)
-        await rest.store.write(lambda tx: directory.enable(tx, user_id=login.user_id))
-        seen.append((await rest.call(login, "GET", "/api/auth/user")).status_code)
-        for look in (
-            lambda tx: links.holder(tx, token=password, now_ms=rest.now_ms),
-            lambda tx: links.sign_in_holder(tx, token=sign_in, now_ms=rest.now_ms),
-        ):
-            with refused(LinkUnusable, match="ask for a new one"):
-                await rest.store.read(look)
-        return seen
-
-    assert support.run(tmp_path, scenario) == [200, 401, 401]
+    assert seen == [("DRIVER", "Company"), ("SYS_ADMIN", None)]
 
 
-def test_installation_without_an_account_is_told_from_one_with_a_disabled_one(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[bool]:
-        seen = [await rest.store.read(rows.any_made)]
-        login = await rest.account("kim@x.example", Authority.COMPANY_ADMIN)
-        await rest.store.write(lambda tx: directory.disable(tx, user_id=login.user_id, now_ms=1))
-        return [*seen, await rest.store.read(rows.any_made)]
+async def test_disabling_ends_sessions_and_links_and_enabling_brings_none_back(app: Rest) -> None:
+    login = await app.account("kim@x.example", Authority.COMPANY_ADMIN)
 
-    assert support.run(tmp_path, scenario) == [False, True]
-
-
-def test_link_to_sign_in_is_below_the_address_of_the_server(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[str, str]:
-        login = await rest.account("kim@x.example", Authority.COMPANY_ADMIN)
-        link = await rest.store.write(
-            lambda tx: directory.sign_in_link(
-                tx, email="KIM@x.example", base="https://fleet.example/", now_ms=rest.now_ms
-            )
+    def make(tx: Any) -> tuple[str, str]:
+        user_id, now_ms = login.user_id, app.now_ms
+        return links.make(tx, user_id=user_id, hours=1, now_ms=now_ms), links.make_sign_in(
+            tx, user_id=user_id, now_ms=now_ms
         )
-        token = link.partition("?token=")[2]
-        holder = await rest.store.read(lambda tx: links.sign_in_holder(tx, token=token, now_ms=rest.now_ms))
-        assert holder == login.user_id
-        return link.removesuffix(token), str(len(token))
 
-    assert support.run(tmp_path, scenario) == ("https://fleet.example/sign-in/link?token=", "43")
+    password, sign_in = await app.store.write(make)
+    seen = [(await app.call(login, "GET", "/api/auth/user")).status_code]
+    await app.store.write(lambda tx: directory.disable(tx, user_id=login.user_id, now_ms=app.now_ms))
+    seen.append((await app.call(login, "GET", "/api/auth/user")).status_code)
+    await app.store.write(lambda tx: directory.enable(tx, user_id=login.user_id))
+    seen.append((await app.call(login, "GET", "/api/auth/user")).status_code)
+    for look in (
+        lambda tx: links.holder(tx, token=password, now_ms=app.now_ms),
+        lambda tx: links.sign_in_holder(tx, token=sign_in, now_ms=app.now_ms),
+    ):
+        with refused(LinkUnusable, match="ask for a new one"):
+            await app.store.read(look)
+
+    assert seen == [200, 401, 401]
+
+
+async def test_installation_without_an_account_is_told_from_one_with_a_disabled_one(app: Rest) -> None:
+    seen = [await app.store.read(rows.any_made)]
+    login = await app.account("kim@x.example", Authority.COMPANY_ADMIN)
+    await app.store.write(lambda tx: directory.disable(tx, user_id=login.user_id, now_ms=1))
+
+    assert [*seen, await app.store.read(rows.any_made)] == [False, True]
+
+
+async def test_link_to_sign_in_is_below_the_address_of_the_server(app: Rest) -> None:
+    login = await app.account("kim@x.example", Authority.COMPANY_ADMIN)
+    link = await app.store.write(
+        lambda tx: directory.sign_in_link(tx, email="KIM@x.example", base="https://fleet.example/", now_ms=app.now_ms)
+    )
+    token = link.partition("?token=")[2]
+    holder = await app.store.read(lambda tx: links.sign_in_holder(tx, token=token, now_ms=app.now_ms))
+    assert holder == login.user_id
+
+    assert (link.removesuffix(token), str(len(token))) == ("https://fleet.example/sign-in/link?token=", "43")
 
 
 @pytest.mark.parametrize("made", [False, True])
-def test_no_link_lets_in_who_is_not_there_or_disabled(tmp_path: Path, made: bool) -> None:
-    async def scenario(rest: Rest) -> None:
-        if made:
-            login = await rest.account("kim@x.example", Authority.COMPANY_ADMIN)
-            await rest.store.write(lambda tx: directory.disable(tx, user_id=login.user_id, now_ms=1))
-        with refused(NotFound, match="There is no"):
-            await rest.store.write(
-                lambda tx: directory.sign_in_link(tx, email="kim@x.example", base="http://x", now_ms=1)
-            )
-
-    support.run(tmp_path, scenario)
+async def test_no_link_lets_in_who_is_not_there_or_disabled(app: Rest, made: bool) -> None:
+    if made:
+        login = await app.account("kim@x.example", Authority.COMPANY_ADMIN)
+        await app.store.write(lambda tx: directory.disable(tx, user_id=login.user_id, now_ms=1))
+    with refused(NotFound, match="There is no"):
+        await app.store.write(lambda tx: directory.sign_in_link(tx, email="kim@x.example", base="http://x", now_ms=1))

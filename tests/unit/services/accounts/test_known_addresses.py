@@ -1,8 +1,5 @@
 """Addresses where accounts signed in lately."""
 
-from pathlib import Path
-
-from tests.support import rest as support
 from tests.support.rest import Rest
 
 from tripline.domain.access import Authority
@@ -46,30 +43,26 @@ def test_accounts_that_signed_in_longest_ago_are_forgotten_first() -> None:
     assert [address for address in "abcd" if address in known] == ["a", "c", "d"]
 
 
-def test_addresses_of_sessions_that_last_are_read_from_the_store(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[list[str]]:
-        account = await rest.account("kim@fleet.example", Authority.SYS_ADMIN)
+async def test_addresses_of_sessions_that_last_are_read_from_the_store(app: Rest) -> None:
+    account = await app.account("kim@fleet.example", Authority.SYS_ADMIN)
 
-        async def open_session(address: str | None) -> None:
-            client = Client(None, address)
-            await rest.store.write(
-                lambda tx: login.opened(
-                    tx, user_id=account.user_id, tokens=rest.tokens, client=client, now_ms=rest.now_ms
-                )
-            )
+    async def open_session(address: str | None) -> None:
+        client = Client(None, address)
+        await app.store.write(
+            lambda tx: login.opened(tx, user_id=account.user_id, tokens=app.tokens, client=client, now_ms=app.now_ms)
+        )
 
-        async def read(known: KnownAddresses) -> list[str]:
-            await known.read(rest.store, now_ms=rest.now_ms)
-            return [each for each in ("old", "a", "b") if each in known]
+    async def read(known: KnownAddresses) -> list[str]:
+        await known.read(app.store, now_ms=app.now_ms)
+        return [each for each in ("old", "a", "b") if each in known]
 
-        await open_session("old")
-        rest.now_ms += rest.tokens.session_life_ms
-        await open_session("a")
-        await open_session(None)
-        known = KnownAddresses()
-        seen = [await read(known)]
-        rest.now_ms += 3_600_000
-        await open_session("b")
-        return [*seen, await read(known), await read(KnownAddresses())]
+    await open_session("old")
+    app.now_ms += app.tokens.session_life_ms
+    await open_session("a")
+    await open_session(None)
+    known = KnownAddresses()
+    seen = [await read(known)]
+    app.now_ms += 3_600_000
+    await open_session("b")
 
-    assert support.run(tmp_path, scenario) == [["a"], ["a", "b"], ["a", "b"]]
+    assert [*seen, await read(known), await read(KnownAddresses())] == [["a"], ["a", "b"], ["a", "b"]]

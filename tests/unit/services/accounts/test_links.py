@@ -44,53 +44,41 @@ def test_link_to_sign_in_is_good_for_a_quarter_of_an_hour(tmp_path: Path, later_
     assert support.run(tmp_path, scenario) is good
 
 
-def test_link_signs_in_once_and_ends_nothing_else(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[int]:
-        login, token = await linked(rest)
-        cookie = await rest.store.write(spending(rest, token))
-        with refused(LinkUnusable, match="ask for a new one"):
-            await rest.store.write(spending(rest, token))
-        by_cookie = await rest.http.get("/api/auth/user", headers={"Cookie": f"tripline={cookie.text}"})
-        return [by_cookie.status_code, (await rest.call(login, "GET", "/api/auth/user")).status_code]
+async def test_link_signs_in_once_and_ends_nothing_else(app: Rest) -> None:
+    login, token = await linked(app)
+    cookie = await app.store.write(spending(app, token))
+    with refused(LinkUnusable, match="ask for a new one"):
+        await app.store.write(spending(app, token))
+    by_cookie = await app.http.get("/api/auth/user", headers={"Cookie": f"tripline={cookie.text}"})
+    found = [by_cookie.status_code, (await app.call(login, "GET", "/api/auth/user")).status_code]
 
-    assert support.run(tmp_path, scenario) == [200, 200]
-
-
-def test_newer_link_ends_the_earlier_one_of_its_sort_alone(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> None:
-        login, first = await linked(rest)
-        now_ms = rest.now_ms
-        password = await rest.store.write(lambda tx: links.make(tx, user_id=login.user_id, hours=1, now_ms=now_ms))
-        second = await rest.store.write(lambda tx: links.make_sign_in(tx, user_id=login.user_id, now_ms=now_ms))
-        with refused(LinkUnusable, match="ask for a new one"):
-            await rest.store.write(spending(rest, first))
-        await rest.store.write(spending(rest, second))
-        assert await rest.store.read(lambda tx: links.holder(tx, token=password, now_ms=now_ms)) == login.user_id
-
-    support.run(tmp_path, scenario)
+    assert found == [200, 200]
 
 
-def test_link_of_one_sort_is_good_for_nothing_else(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> None:
-        login, sign_in = await linked(rest)
-        now_ms = rest.now_ms
-        password = await rest.store.write(lambda tx: links.make(tx, user_id=login.user_id, hours=1, now_ms=now_ms))
-        with refused(LinkUnusable, match="ask for a new one"):
-            await rest.store.read(lambda tx: links.holder(tx, token=sign_in, now_ms=now_ms))
-        with refused(LinkUnusable, match="ask for a new one"):
-            await rest.store.write(spending(rest, password))
-
-    support.run(tmp_path, scenario)
+async def test_newer_link_ends_the_earlier_one_of_its_sort_alone(app: Rest) -> None:
+    login, first = await linked(app)
+    now_ms = app.now_ms
+    password = await app.store.write(lambda tx: links.make(tx, user_id=login.user_id, hours=1, now_ms=now_ms))
+    second = await app.store.write(lambda tx: links.make_sign_in(tx, user_id=login.user_id, now_ms=now_ms))
+    with refused(LinkUnusable, match="ask for a new one"):
+        await app.store.write(spending(app, first))
+    await app.store.write(spending(app, second))
+    assert await app.store.read(lambda tx: links.holder(tx, token=password, now_ms=now_ms)) == login.user_id
 
 
-def test_new_password_ends_links_of_both_sorts(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> None:
-        login, token = await linked(rest)
-        now_ms = rest.now_ms
-        await rest.store.write(
-            lambda tx: links.set_password(tx, user_id=login.user_id, password_hash="h", now_ms=now_ms)
-        )
-        with refused(LinkUnusable, match="ask for a new one"):
-            await rest.store.write(spending(rest, token))
+async def test_link_of_one_sort_is_good_for_nothing_else(app: Rest) -> None:
+    login, sign_in = await linked(app)
+    now_ms = app.now_ms
+    password = await app.store.write(lambda tx: links.make(tx, user_id=login.user_id, hours=1, now_ms=now_ms))
+    with refused(LinkUnusable, match="ask for a new one"):
+        await app.store.read(lambda tx: links.holder(tx, token=sign_in, now_ms=now_ms))
+    with refused(LinkUnusable, match="ask for a new one"):
+        await app.store.write(spending(app, password))
 
-    support.run(tmp_path, scenario)
+
+async def test_new_password_ends_links_of_both_sorts(app: Rest) -> None:
+    login, token = await linked(app)
+    now_ms = app.now_ms
+    await app.store.write(lambda tx: links.set_password(tx, user_id=login.user_id, password_hash="h", now_ms=now_ms))
+    with refused(LinkUnusable, match="ask for a new one"):
+        await app.store.write(spending(app, token))

@@ -1,13 +1,10 @@
 """The check of the rows of `reach`: wrong ones are counted, and written again on request."""
 
-import pytest
 from sqlalchemy import delete, insert, update
 from tests.support import listing, reaching, stores
 
 from tripline.services import doctor
 from tripline.store.tables import reach
-
-pytestmark = pytest.mark.anyio
 
 
 def spoil(tx):

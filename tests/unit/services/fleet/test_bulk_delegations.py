@@ -43,16 +43,13 @@ async def received(app, login):
     return [each["vehicleNo"] for each in page["data"]]
 
 
-def test_preview_of_delegating_names_what_can_be_done_and_what_cannot_and_changes_nothing(tmp_path):
-    async def scenario(app):
-        of, (first, second) = await world(app)
-        foreign = await delegating.new_vehicle(app, of.other, "3")
-        await delegating.delegate(app, of.owner, of.borrower, second)
-        chosen = pairs(of.borrower, first, second, foreign, delegating.UNKNOWN)
-        preview = await app.store.read(lambda tx: many.preview_delegating(tx, actor=of.owner.actor, pairs=chosen))
-        return first, second, foreign, preview, await received(app, of.borrower)
-
-    first, second, foreign, preview, now = rest.run(tmp_path, scenario)
+async def test_preview_of_delegating_names_what_can_be_done_and_what_cannot_and_changes_nothing(app: rest.Rest):
+    of, (first, second) = await world(app)
+    foreign = await delegating.new_vehicle(app, of.other, "3")
+    await delegating.delegate(app, of.owner, of.borrower, second)
+    chosen = pairs(of.borrower, first, second, foreign, delegating.UNKNOWN)
+    preview = await app.store.read(lambda tx: many.preview_delegating(tx, actor=of.owner.actor, pairs=chosen))
+    now = await received(app, of.borrower)
 
     (possible,) = preview.possible
     assert possible == Possible(pair=possible.pair, vehicle_no="1", company_name="Borrower")
@@ -65,36 +62,30 @@ def test_preview_of_delegating_names_what_can_be_done_and_what_cannot_and_change
     assert now == ["2"]
 
 
-def test_vehicles_are_delegated_and_those_that_cannot_be_stop_none(tmp_path):
-    async def scenario(app):
-        of, (first, second) = await world(app)
-        chosen = [*pairs(of.borrower, delegating.UNKNOWN, first), *pairs(of.below, first), *pairs(of.borrower, second)]
-        return of, await delegate(app, of.owner.actor, chosen), await received(app, of.borrower)
-
-    of, done, now = rest.run(tmp_path, scenario)
+async def test_vehicles_are_delegated_and_those_that_cannot_be_stop_none(app: rest.Rest):
+    of, (first, second) = await world(app)
+    chosen = [*pairs(of.borrower, delegating.UNKNOWN, first), *pairs(of.below, first), *pairs(of.borrower, second)]
+    done, now = await delegate(app, of.owner.actor, chosen), await received(app, of.borrower)
 
     assert [pair.to_company_id for pair in done.pairs] == [of.borrower.company_id] * 2
     assert [type(each.refusal) for each in done.impossible] == [NotFound, delegations.NotCandidate]
     assert now == ["1", "2"]
 
 
-def test_preview_of_taking_back_counts_the_rights_and_the_driver_that_end(tmp_path):
-    async def scenario(app):
-        of, (first, second) = await world(app)
-        await delegate(app, of.owner.actor, pairs(of.borrower, first, second))
-        director = await delegating.director(app, of.borrower, "han")
-        driver = await delegating.driver(app, of.borrower, "kim")
-        own = await delegating.driver(app, of.owner, "own")
-        await delegating.give(app, of.borrower, director, first)
-        await delegating.give(app, of.borrower, director, first, drive=True)
-        await delegating.give(app, of.borrower, driver, first, drive=True)
-        await delegating.give(app, of.owner, own, first, drive=True)
-        await app.store.write(delegating.drives_now(first, driver))
-        await app.store.write(delegating.drives_now(second, own))
-        chosen = [*pairs(of.borrower, first, second), *pairs(of.operator, first), *pairs(of.below, first)]
-        return await app.store.read(lambda tx: many.preview_taking_back(tx, actor=of.owner.actor, pairs=chosen))
-
-    preview = rest.run(tmp_path, scenario)
+async def test_preview_of_taking_back_counts_the_rights_and_the_driver_that_end(app: rest.Rest):
+    of, (first, second) = await world(app)
+    await delegate(app, of.owner.actor, pairs(of.borrower, first, second))
+    director = await delegating.director(app, of.borrower, "han")
+    driver = await delegating.driver(app, of.borrower, "kim")
+    own = await delegating.driver(app, of.owner, "own")
+    await delegating.give(app, of.borrower, director, first)
+    await delegating.give(app, of.borrower, director, first, drive=True)
+    await delegating.give(app, of.borrower, driver, first, drive=True)
+    await delegating.give(app, of.owner, own, first, drive=True)
+    await app.store.write(delegating.drives_now(first, driver))
+    await app.store.write(delegating.drives_now(second, own))
+    chosen = [*pairs(of.borrower, first, second), *pairs(of.operator, first), *pairs(of.below, first)]
+    preview = await app.store.read(lambda tx: many.preview_taking_back(tx, actor=of.owner.actor, pairs=chosen))
 
     assert [(each.vehicle_no, each.directors, each.drivers, each.driven) for each in preview.possible] == [
         ("1", 1, 2, True),
@@ -104,18 +95,15 @@ def test_preview_of_taking_back_counts_the_rights_and_the_driver_that_end(tmp_pa
     assert [type(each.refusal) for each in preview.impossible] == [delegations.Irrevocable, NotFound]
 
 
-def test_vehicles_are_taken_back_with_their_sensors_told(tmp_path):
-    async def scenario(app):
-        of, (first, second) = await world(app)
-        body = {"serialNo": "S", "type": "OBD", "credentialsId": "x" * 20}
-        sensor = (await app.post(of.owner, "/sensor", body))["id"]["id"]
-        await app.post(of.owner, f"/sensor/{sensor}/vehicle/{first}")
-        await delegate(app, of.owner.actor, pairs(of.borrower, first, second))
-        chosen = [*pairs(of.borrower, first), *pairs(of.operator, second)]
-        done = await take_back(app, of.owner.actor, chosen)
-        return sensor, done, await received(app, of.borrower)
-
-    sensor, done, now = rest.run(tmp_path, scenario)
+async def test_vehicles_are_taken_back_with_their_sensors_told(app: rest.Rest):
+    of, (first, second) = await world(app)
+    body = {"serialNo": "S", "type": "OBD", "credentialsId": "x" * 20}
+    sensor = (await app.post(of.owner, "/sensor", body))["id"]["id"]
+    await app.post(of.owner, f"/sensor/{sensor}/vehicle/{first}")
+    await delegate(app, of.owner.actor, pairs(of.borrower, first, second))
+    chosen = [*pairs(of.borrower, first), *pairs(of.operator, second)]
+    done = await take_back(app, of.owner.actor, chosen)
+    now = await received(app, of.borrower)
 
     assert [pair.vehicle_id for pair in done.pairs] == [done.pairs[0].vehicle_id]
     assert done.sensors == [sensor]
@@ -124,25 +112,23 @@ def test_vehicles_are_taken_back_with_their_sensors_told(tmp_path):
 
 
 @pytest.mark.parametrize("who", ["driver", "director"])
-def test_role_that_delegates_nothing_is_refused_as_a_whole(tmp_path, who):
-    async def scenario(app):
-        of, (first, _) = await world(app)
-        person = await getattr(delegating, who)(app, of.owner, who)
-        chosen = pairs(of.borrower, first)
-        works = (
-            lambda tx: many.preview_delegating(tx, actor=person.actor, pairs=chosen),
-            lambda tx: many.preview_taking_back(tx, actor=person.actor, pairs=chosen),
-        )
-        for work in works:
-            with pytest.raises(Forbidden):
-                await app.store.write(work)
+async def test_role_that_delegates_nothing_is_refused_as_a_whole(app: rest.Rest, who):
+    of, (first, _) = await world(app)
+    person = await getattr(delegating, who)(app, of.owner, who)
+    chosen = pairs(of.borrower, first)
+    works = (
+        lambda tx: many.preview_delegating(tx, actor=person.actor, pairs=chosen),
+        lambda tx: many.preview_taking_back(tx, actor=person.actor, pairs=chosen),
+    )
+    for work in works:
         with pytest.raises(Forbidden):
-            await delegate(app, person.actor, chosen)
-        with pytest.raises(Forbidden):
-            await take_back(app, person.actor, chosen)
-        return await received(app, of.borrower)
+            await app.store.write(work)
+    with pytest.raises(Forbidden):
+        await delegate(app, person.actor, chosen)
+    with pytest.raises(Forbidden):
+        await take_back(app, person.actor, chosen)
 
-    assert rest.run(tmp_path, scenario) == []
+    assert await received(app, of.borrower) == []
 
 
 def test_pairs_are_chosen_once_and_bounded():

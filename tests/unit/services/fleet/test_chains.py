@@ -45,12 +45,9 @@ def seen(found):
     ]
 
 
-def test_operator_sees_the_whole_chain_with_everybody_in_it(tmp_path):
-    async def scenario(app):
-        of, _, vehicle = await world(app)
-        return await chain(app, of.operator, vehicle)
-
-    found = rest.run(tmp_path, scenario)
+async def test_operator_sees_the_whole_chain_with_everybody_in_it(app: rest.Rest):
+    of, _, vehicle = await world(app)
+    found = await chain(app, of.operator, vehicle)
 
     assert seen(found) == [
         (Place.OPERATOR, "Ace", [], 0, 0),
@@ -76,12 +73,9 @@ def test_operator_sees_the_whole_chain_with_everybody_in_it(tmp_path):
         ("delegated", [[], [], ["driver", "delegated"]]),
     ],
 )
-def test_companies_are_told_to_all_in_it_and_people_to_those_who_may_read_of_them(tmp_path, who, people):
-    async def scenario(app):
-        of, persons, vehicle = await world(app)
-        return await chain(app, persons.get(who) or getattr(of, who), vehicle)
-
-    found = rest.run(tmp_path, scenario)
+async def test_companies_are_told_to_all_in_it_and_people_to_those_who_may_read_of_them(app: rest.Rest, who, people):
+    of, persons, vehicle = await world(app)
+    found = await chain(app, persons.get(who) or getattr(of, who), vehicle)
 
     assert [each.name for each in found.members] == ["Ace", "Owner", "Borrower"]
     assert [[person.name for person in each.people] for each in found.members] == people
@@ -89,23 +83,17 @@ def test_companies_are_told_to_all_in_it_and_people_to_those_who_may_read_of_the
 
 
 @pytest.mark.parametrize("who", ["below", "other company", "other", "driver"])
-def test_chain_is_refused_to_whoever_has_nothing_to_do_with_it_and_to_drivers(tmp_path, who):
-    async def scenario(app):
-        of, persons, vehicle = await world(app)
-        login = {"below": of.below, "other company": of.other, **persons}[who]
-        with pytest.raises(Forbidden):
-            await chain(app, login, vehicle)
-
-    rest.run(tmp_path, scenario)
+async def test_chain_is_refused_to_whoever_has_nothing_to_do_with_it_and_to_drivers(app: rest.Rest, who):
+    of, persons, vehicle = await world(app)
+    login = {"below": of.below, "other company": of.other, **persons}[who]
+    with pytest.raises(Forbidden):
+        await chain(app, login, vehicle)
 
 
-def test_unknown_vehicle_has_no_chain(tmp_path):
-    async def scenario(app):
-        of = await delegating.companies(app)
-        with pytest.raises(NotFound):
-            await chain(app, of.owner, delegating.UNKNOWN)
-
-    rest.run(tmp_path, scenario)
+async def test_unknown_vehicle_has_no_chain(app: rest.Rest):
+    of = await delegating.companies(app)
+    with pytest.raises(NotFound):
+        await chain(app, of.owner, delegating.UNKNOWN)
 
 
 def test_what_each_may_do_is_what_the_routes_let_each_do(tmp_path):

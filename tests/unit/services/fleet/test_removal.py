@@ -104,24 +104,21 @@ def drivers_in(record):
     return {item["userId"]["id"] for item in record["data"]}
 
 
-def test_deleted_driver_is_named_nowhere_and_what_was_driven_stays(tmp_path):
-    async def scenario(app):
-        world = await app.staged(made)
-        before = set(await named_in(app, world.driver.user_id))
-        app.signals.told.clear()
-        await app.call(world.of.borrower, "DELETE", f"/driver/{world.driver.user_id}")
-        analytics = f"/api/tre/v1_3/vehicle/{world.vehicle}/analytics"
-        pages = [
-            await app.get(world.of.owner, path, limit=9)
-            for path in (f"/vehicle/{world.vehicle}/trips", f"{analytics}/drivingScore", f"{analytics}/gpsEvent")
-        ]
-        total = await app.get(world.of.owner, f"{analytics}/drivingScore/stat")
-        vehicle = await app.get(world.of.owner, f"/vehicle/{world.vehicle}")
-        kept = [len(page["data"]) for page in pages], [drivers_in(page) for page in pages], total["userId"]["id"]
-        told = list(app.signals.told)
-        return before, await dangling.left(app.store, world.driver.user_id), kept, vehicle, told, world
-
-    before, after, kept, vehicle, told, world = rest.run(tmp_path, scenario)
+async def test_deleted_driver_is_named_nowhere_and_what_was_driven_stays(app: rest.Rest):
+    world = await app.staged(made)
+    before = set(await named_in(app, world.driver.user_id))
+    app.signals.told.clear()
+    await app.call(world.of.borrower, "DELETE", f"/driver/{world.driver.user_id}")
+    analytics = f"/api/tre/v1_3/vehicle/{world.vehicle}/analytics"
+    pages = [
+        await app.get(world.of.owner, path, limit=9)
+        for path in (f"/vehicle/{world.vehicle}/trips", f"{analytics}/drivingScore", f"{analytics}/gpsEvent")
+    ]
+    total = await app.get(world.of.owner, f"{analytics}/drivingScore/stat")
+    vehicle = await app.get(world.of.owner, f"/vehicle/{world.vehicle}")
+    kept = [len(page["data"]) for page in pages], [drivers_in(page) for page in pages], total["userId"]["id"]
+    told = list(app.signals.told)
+    after = await dangling.left(app.store, world.driver.user_id)
 
     assert before == {
         "account.id",
@@ -145,42 +142,36 @@ def test_deleted_driver_is_named_nowhere_and_what_was_driven_stays(tmp_path):
     assert told == [(observe.SIGNAL_SENSOR_CHANGED, world.sensor), (observe.SIGNAL_ERASURE_DUE, "")]
 
 
-def test_deleted_director_leaves_the_vehicles_it_managed(tmp_path):
-    async def scenario(app):
-        of = await delegating.companies(app)
-        director = await delegating.director(app, of.owner, "director")
-        vehicle = await delegating.new_vehicle(app, director)
-        await app.call(of.owner, "DELETE", f"/director/{director.user_id}")
-        left = await app.get(of.owner, f"/vehicle/{vehicle}")
-        return left["directorId"]["id"], await dangling.left(app.store, director.user_id)
+async def test_deleted_director_leaves_the_vehicles_it_managed(app: rest.Rest):
+    of = await delegating.companies(app)
+    director = await delegating.director(app, of.owner, "director")
+    vehicle = await delegating.new_vehicle(app, director)
+    await app.call(of.owner, "DELETE", f"/director/{director.user_id}")
+    left = await app.get(of.owner, f"/vehicle/{vehicle}")
+    found = left["directorId"]["id"], await dangling.left(app.store, director.user_id)
 
-    assert rest.run(tmp_path, scenario) == (PLACEHOLDER, {})
+    assert found == (PLACEHOLDER, {})
 
 
-def test_deleted_borrower_gives_back_what_was_delegated_and_goes_with_its_people(tmp_path):
-    async def scenario(app):
-        world = await app.staged(made)
-        borrower = world.of.borrower
-        gone = (borrower.company_id, borrower.user_id, world.director.user_id, world.driver.user_id)
-        before = set(await named_in(app, *gone))
-        app.signals.told.clear()
-        refused = await app.refused(borrower, "DELETE", f"/company/{borrower.company_id}")
-        deleted = await app.call(world.of.operator, "DELETE", f"/company/{borrower.company_id}")
-        vehicle = await app.get(world.of.owner, f"/vehicle/{world.vehicle}")
-        return (
-            before,
-            refused[:2],
-            deleted.json(),
-            await dangling.left(app.store, *gone),
-            vehicle,
-            app.signals.told,
-            world.sensor,
-            borrower.company_id,
-            [(await app.refused(login, "GET", f"/vehicle/{world.vehicle}"))[0] for login in (borrower, world.driver)],
-            (await app.get(world.of.below, "/company/me"))["masterId"]["id"] == world.of.operator.company_id,
-        )
-
-    before, refused, deleted, after, vehicle, told, sensor, company, revoked, below = rest.run(tmp_path, scenario)
+async def test_deleted_borrower_gives_back_what_was_delegated_and_goes_with_its_people(app: rest.Rest):
+    world = await app.staged(made)
+    borrower = world.of.borrower
+    gone = (borrower.company_id, borrower.user_id, world.director.user_id, world.driver.user_id)
+    before = set(await named_in(app, *gone))
+    app.signals.told.clear()
+    refused = await app.refused(borrower, "DELETE", f"/company/{borrower.company_id}")
+    deleted = await app.call(world.of.operator, "DELETE", f"/company/{borrower.company_id}")
+    vehicle = await app.get(world.of.owner, f"/vehicle/{world.vehicle}")
+    refused, deleted, after, told, sensor, company, revoked, below = (
+        refused[:2],
+        deleted.json(),
+        await dangling.left(app.store, *gone),
+        app.signals.told,
+        world.sensor,
+        borrower.company_id,
+        [(await app.refused(login, "GET", f"/vehicle/{world.vehicle}"))[0] for login in (borrower, world.driver)],
+        (await app.get(world.of.below, "/company/me"))["masterId"]["id"] == world.of.operator.company_id,
+    )
 
     assert {
         "account.company_id",
@@ -202,32 +193,29 @@ def test_deleted_borrower_gives_back_what_was_delegated_and_goes_with_its_people
     assert below
 
 
-def test_company_that_owned_and_drove_is_named_nowhere_after_all_is_deleted(tmp_path):
-    async def scenario(app):
-        of = await delegating.companies(app)
-        vehicle = await delegating.new_vehicle(app, of.below)
-        sensor = (await app.post(of.below, "/sensor", {"serialNo": "S", "type": "GPS", "credentialsId": "S" * 20}))[
-            "id"
-        ]
-        await app.post(of.below, f"/sensor/{sensor['id']}/vehicle/{vehicle}")
-        path = f"/company/{of.below.company_id}"
+async def test_company_that_owned_and_drove_is_named_nowhere_after_all_is_deleted(app: rest.Rest):
+    of = await delegating.companies(app)
+    vehicle = await delegating.new_vehicle(app, of.below)
+    sensor = (await app.post(of.below, "/sensor", {"serialNo": "S", "type": "GPS", "credentialsId": "S" * 20}))["id"]
+    await app.post(of.below, f"/sensor/{sensor['id']}/vehicle/{vehicle}")
+    path = f"/company/{of.below.company_id}"
 
-        def unmapped(tx):
-            """What the sensor sent while it was on no vehicle."""
-            sent = {"company_id": of.below.company_id, "sensor_id": sensor["id"]}
-            journeys.keep_trip(tx, app.ids, created_ms=rest.NOW_MS, payload={"tid": 1}, closed_ms=1, **sent)
-            event = {"no": 1, "id": "event", "device_type": "GPS", "ty": 130, "event_ms": 1, "payload": b"{}"}
-            tx.run(insert(tables.device_event), event | sent)
+    def unmapped(tx):
+        """What the sensor sent while it was on no vehicle."""
+        sent = {"company_id": of.below.company_id, "sensor_id": sensor["id"]}
+        journeys.keep_trip(tx, app.ids, created_ms=rest.NOW_MS, payload={"tid": 1}, closed_ms=1, **sent)
+        event = {"no": 1, "id": "event", "device_type": "GPS", "ty": 130, "event_ms": 1, "payload": b"{}"}
+        tx.run(insert(tables.device_event), event | sent)
 
-        await app.store.write(unmapped)
-        in_use = [(await app.refused(of.operator, "DELETE", path))[:2]]
-        await app.call(of.below, "DELETE", f"/sensor/{sensor['id']}")
-        in_use.append((await app.refused(of.operator, "DELETE", path))[:2])
-        await app.call(of.below, "DELETE", f"/vehicle/{vehicle}")
-        deleted = await app.call(of.operator, "DELETE", path)
-        return in_use, deleted.json(), await dangling.left(app.store, of.below.company_id, of.below.user_id)
+    await app.store.write(unmapped)
+    in_use = [(await app.refused(of.operator, "DELETE", path))[:2]]
+    await app.call(of.below, "DELETE", f"/sensor/{sensor['id']}")
+    in_use.append((await app.refused(of.operator, "DELETE", path))[:2])
+    await app.call(of.below, "DELETE", f"/vehicle/{vehicle}")
+    deleted = await app.call(of.operator, "DELETE", path)
+    found = in_use, deleted.json(), await dangling.left(app.store, of.below.company_id, of.below.user_id)
 
-    assert rest.run(tmp_path, scenario) == ([(400, 30)] * 2, {}, {})
+    assert found == ([(400, 30)] * 2, {}, {})
 
 
 def test_score_judged_before_its_driver_was_deleted_is_judged_again_without(tmp_path):

@@ -21,108 +21,88 @@ def states(rows):
     return [state for _, state, _ in rows]
 
 
-def test_mended_cell_makes_its_row_good(tmp_path):
-    async def scenario(app):
-        desk = await office(app)
-        draft = await desk.checked(HEADER + b"A,1\nB,x\n")
-        mended = await desk.edit(draft, 3, {1: "7"})
-        return draft, mended, await desk.read(draft), (await desk.page(draft)).rows[1]
-
-    draft, mended, kept, row = rest.run(tmp_path, scenario)
+async def test_mended_cell_makes_its_row_good(app: rest.Rest):
+    desk = await office(app)
+    draft = await desk.checked(HEADER + b"A,1\nB,x\n")
+    mended = await desk.edit(draft, 3, {1: "7"})
+    kept, row = await desk.read(draft), (await desk.page(draft)).rows[1]
 
     assert mended == kept
     assert (draft.good, draft.bad, mended.good, mended.bad) == (1, 1, 2, 0)
     assert (list(row.cells), row.state) == (["B", "7"], RowState.GOOD)
 
 
-def test_first_row_that_gives_its_name_away_leaves_it_to_the_next(tmp_path):
-    async def scenario(app):
-        desk = await office(app)
-        draft = await desk.checked(HEADER + b"A,1\nA,2\nA,3\n")
-        before = await desk.rows(draft)
-        await desk.edit(draft, 2, {0: "B"})
-        return before, await desk.rows(draft)
-
-    before, after = rest.run(tmp_path, scenario)
+async def test_first_row_that_gives_its_name_away_leaves_it_to_the_next(app: rest.Rest):
+    desk = await office(app)
+    draft = await desk.checked(HEADER + b"A,1\nA,2\nA,3\n")
+    before = await desk.rows(draft)
+    await desk.edit(draft, 2, {0: "B"})
+    after = await desk.rows(draft)
 
     same = "Parameter 'vehicleNo' is the same as in row"
     assert [each[2] for each in before] == [[], [("vehicleNo", f"{same} 2.")], [("vehicleNo", f"{same} 2.")]]
     assert [each[2] for each in after] == [[], [], [("vehicleNo", f"{same} 3.")]]
 
 
-def test_row_that_takes_the_name_of_a_later_one_makes_that_the_duplicate(tmp_path):
-    async def scenario(app):
-        desk = await office(app)
-        draft = await desk.checked(HEADER + b"A,1\nB,2\nB,3\n")
-        await desk.edit(draft, 2, {0: "B"})
-        return await desk.rows(draft)
+async def test_row_that_takes_the_name_of_a_later_one_makes_that_the_duplicate(app: rest.Rest):
+    desk = await office(app)
+    draft = await desk.checked(HEADER + b"A,1\nB,2\nB,3\n")
+    await desk.edit(draft, 2, {0: "B"})
 
-    assert states(rest.run(tmp_path, scenario)) == ["GOOD", "DUPLICATE", "DUPLICATE"]
+    assert states(await desk.rows(draft)) == ["GOOD", "DUPLICATE", "DUPLICATE"]
 
 
-def test_row_that_is_left_out_claims_no_name_until_it_is_taken_in_again(tmp_path):
-    async def scenario(app):
-        desk = await office(app)
-        draft = await desk.checked(HEADER + b"A,1\nA,2\n")
-        out = await desk.edit(draft, 2, skip=True)
-        first = await desk.rows(draft)
-        await desk.does(draft, drafts.check)
-        await desk.work()
-        still = await desk.rows(draft)
-        await desk.edit(draft, 2, skip=False)
-        return out, first, still, await desk.rows(draft)
-
-    out, first, still, again = rest.run(tmp_path, scenario)
+async def test_row_that_is_left_out_claims_no_name_until_it_is_taken_in_again(app: rest.Rest):
+    desk = await office(app)
+    draft = await desk.checked(HEADER + b"A,1\nA,2\n")
+    out = await desk.edit(draft, 2, skip=True)
+    first = await desk.rows(draft)
+    await desk.does(draft, drafts.check)
+    await desk.work()
+    still = await desk.rows(draft)
+    await desk.edit(draft, 2, skip=False)
+    again = await desk.rows(draft)
 
     assert (out.good, out.skipped, out.duplicate) == (1, 1, 0)
     assert states(first) == states(still) == ["SKIPPED", "GOOD"]
     assert states(again) == ["GOOD", "DUPLICATE"]
 
 
-def test_names_are_found_in_every_row(tmp_path):
-    async def scenario(app):
-        desk = await office(app)
-        draft = await desk.checked(support.vehicles(2 * ROWS + 1) + b"000000,x,1\n")
-        before = (await desk.page(draft, RowState.DUPLICATE)).rows
-        await desk.edit(draft, 2, {0: "new"})
-        return before, await desk.read(draft)
-
-    before, after = rest.run(tmp_path, scenario)
+async def test_names_are_found_in_every_row(app: rest.Rest):
+    desk = await office(app)
+    draft = await desk.checked(support.vehicles(2 * ROWS + 1) + b"000000,x,1\n")
+    before = (await desk.page(draft, RowState.DUPLICATE)).rows
+    await desk.edit(draft, 2, {0: "new"})
+    after = await desk.read(draft)
 
     assert [(row.number, row.refusals[0].values["row"]) for row in before] == [(2 * ROWS + 3, 2)]
     assert (after.good, after.duplicate) == (2 * ROWS + 2, 0)
 
 
-def test_only_rows_whose_verdicts_may_change_are_written(tmp_path, monkeypatch):
+async def test_only_rows_whose_verdicts_may_change_are_written(app: rest.Rest, monkeypatch):
     written = []
 
-    async def scenario(app):
-        desk = await office(app)
-        draft = await desk.checked(HEADER + b"A,1\nB,2\nB,3\nB,4\nC,5\n")
-        write = import_rows.write
-        monkeypatch.setattr(
-            import_rows, "write", lambda tx, of, rows: (written.extend(r.number for r in rows), write(tx, of, rows))
-        )
-        await desk.edit(draft, 3, {0: "C"})
-
-    rest.run(tmp_path, scenario)
+    desk = await office(app)
+    draft = await desk.checked(HEADER + b"A,1\nB,2\nB,3\nB,4\nC,5\n")
+    write = import_rows.write
+    monkeypatch.setattr(
+        import_rows, "write", lambda tx, of, rows: (written.extend(r.number for r in rows), write(tx, of, rows))
+    )
+    await desk.edit(draft, 3, {0: "C"})
 
     assert set(written) == {3, 4, 6}
 
 
-def test_names_of_sensors_are_two(tmp_path):
+async def test_names_of_sensors_are_two(app: rest.Rest):
     tokens = ["a" * 20, "b" * 20]
     lines = [("S1", tokens[0]), ("S2", tokens[0]), ("S1", tokens[1])]
 
-    async def scenario(app):
-        desk = await office(app)
-        content = "serialNo,credentialsId,type\n" + "".join(f"{serial},{token},GPS\n" for serial, token in lines)
-        draft = await desk.checked(content.encode(), "sensors")
-        before = await desk.rows(draft)
-        await desk.edit(draft, 2, {0: "S9", 1: "c" * 20})
-        return before, await desk.rows(draft)
-
-    before, after = rest.run(tmp_path, scenario)
+    desk = await office(app)
+    content = "serialNo,credentialsId,type\n" + "".join(f"{serial},{token},GPS\n" for serial, token in lines)
+    draft = await desk.checked(content.encode(), "sensors")
+    before = await desk.rows(draft)
+    await desk.edit(draft, 2, {0: "S9", 1: "c" * 20})
+    after = await desk.rows(draft)
 
     assert [(state, [field for field, _ in told]) for _, state, told in before] == [
         ("GOOD", []),
@@ -132,27 +112,22 @@ def test_names_of_sensors_are_two(tmp_path):
     assert states(after) == ["GOOD"] * 3
 
 
-def test_cells_beyond_the_header_are_mended_by_emptying_them(tmp_path):
-    async def scenario(app):
-        desk = await office(app)
-        draft = await desk.checked(HEADER + b"A,1,x\n")
-        await desk.edit(draft, 2, {2: ""})
-        return (await desk.page(draft)).rows[0]
-
-    row = rest.run(tmp_path, scenario)
+async def test_cells_beyond_the_header_are_mended_by_emptying_them(app: rest.Rest):
+    desk = await office(app)
+    draft = await desk.checked(HEADER + b"A,1,x\n")
+    await desk.edit(draft, 2, {2: ""})
+    row = (await desk.page(draft)).rows[0]
 
     assert (list(row.cells), row.state) == (["A", "1"], RowState.GOOD)
 
 
-def test_long_text_beyond_the_header_is_refused_by_its_column(tmp_path):
-    async def scenario(app):
-        desk = await office(app)
-        draft = await desk.checked(HEADER + b"A,1,x\n")
-        with pytest.raises(TooLong) as refused:
-            await desk.edit(draft, 2, {2: "x" * (CELL_MAX + 1)})
-        return refused.value.field
+async def test_long_text_beyond_the_header_is_refused_by_its_column(app: rest.Rest):
+    desk = await office(app)
+    draft = await desk.checked(HEADER + b"A,1,x\n")
+    with pytest.raises(TooLong) as refused:
+        await desk.edit(draft, 2, {2: "x" * (CELL_MAX + 1)})
 
-    assert rest.run(tmp_path, scenario) == "3"
+    assert refused.value.field == "3"
 
 
 @pytest.mark.parametrize(
@@ -165,33 +140,27 @@ def test_long_text_beyond_the_header_is_refused_by_its_column(tmp_path):
         (2, {0: "x" * (CELL_MAX + 1)}, TooLong),
     ],
 )
-def test_what_is_not_there_cannot_be_mended(tmp_path, number, cells, refusal):
-    async def scenario(app):
-        desk = await office(app)
-        draft = await desk.checked(HEADER + b"A,1\n")
-        with pytest.raises(refusal):
-            await desk.edit(draft, number, cells)
-        return await desk.read(draft) == draft
+async def test_what_is_not_there_cannot_be_mended(app: rest.Rest, number, cells, refusal):
+    desk = await office(app)
+    draft = await desk.checked(HEADER + b"A,1\n")
+    with pytest.raises(refusal):
+        await desk.edit(draft, number, cells)
 
-    assert rest.run(tmp_path, scenario)
+    assert await desk.read(draft) == draft
 
 
-def test_draft_that_is_not_checked_cannot_be_mended(tmp_path):
-    async def scenario(app):
-        desk = await office(app)
-        draft = await desk.upload(HEADER + b"A,1\n")
-        with pytest.raises(NotNow):
-            await desk.edit(draft, 2, {0: "B"})
-
-    rest.run(tmp_path, scenario)
+async def test_draft_that_is_not_checked_cannot_be_mended(app: rest.Rest):
+    desk = await office(app)
+    draft = await desk.upload(HEADER + b"A,1\n")
+    with pytest.raises(NotNow):
+        await desk.edit(draft, 2, {0: "B"})
 
 
-def test_edits_at_the_same_time_are_all_kept(tmp_path):
-    async def scenario(app):
-        desk = await office(app)
-        draft = await desk.checked(HEADER + b"A,x\nB,x\n")
-        await asyncio.gather(desk.edit(draft, 2, {1: "1"}), desk.edit(draft, 3, {1: "2"}))
-        kept = await desk.read(draft)
-        return kept.good, kept.bad, [list(row.cells) for row in (await desk.page(draft)).rows]
+async def test_edits_at_the_same_time_are_all_kept(app: rest.Rest):
+    desk = await office(app)
+    draft = await desk.checked(HEADER + b"A,x\nB,x\n")
+    await asyncio.gather(desk.edit(draft, 2, {1: "1"}), desk.edit(draft, 3, {1: "2"}))
+    kept = await desk.read(draft)
+    found = kept.good, kept.bad, [list(row.cells) for row in (await desk.page(draft)).rows]
 
-    assert rest.run(tmp_path, scenario) == (2, 0, [["A", "1"], ["B", "2"]])
+    assert found == (2, 0, [["A", "1"], ["B", "2"]])

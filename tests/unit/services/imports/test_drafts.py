@@ -34,13 +34,10 @@ async def count(app, table):
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp949"])
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
-def test_columns_are_matched_by_their_headings_and_every_row_has_its_verdict(tmp_path, encoding, separator):
-    async def scenario(app):
-        desk = await office(app)
-        draft = await desk.checked(FILE.replace(",", separator).encode(encoding))
-        return draft, await desk.rows(draft)
-
-    draft, rows = rest.run(tmp_path, scenario)
+async def test_columns_are_matched_by_their_headings_and_every_row_has_its_verdict(app: rest.Rest, encoding, separator):
+    desk = await office(app)
+    draft = await desk.checked(FILE.replace(",", separator).encode(encoding))
+    rows = await desk.rows(draft)
 
     assert draft.columns == ("vehicleNo", "vendor", "mileage", None)
     assert (draft.state, draft.rows, draft.good, draft.bad, draft.duplicate) == (State.CHECKED, 4, 1, 2, 1)
@@ -52,26 +49,21 @@ def test_columns_are_matched_by_their_headings_and_every_row_has_its_verdict(tmp
     ]
 
 
-def test_every_bad_cell_of_a_row_is_named(tmp_path):
-    async def scenario(app):
-        desk = await office(app)
-        draft = await desk.checked(b"vehicleNo,mileage,fuelType,modelYear\n,x,WOOD,1850\nA,1,,,surplus\n")
-        return await desk.rows(draft)
-
-    bad, surplus = rest.run(tmp_path, scenario)
+async def test_every_bad_cell_of_a_row_is_named(app: rest.Rest):
+    desk = await office(app)
+    draft = await desk.checked(b"vehicleNo,mileage,fuelType,modelYear\n,x,WOOD,1850\nA,1,,,surplus\n")
+    bad, surplus = await desk.rows(draft)
 
     assert {field for field, _ in bad[2]} == {"vehicleNo", "mileage", "fuelType", "modelYear"}
     assert surplus == (3, "BAD", [(None, "The row has more cells than the header has columns.")])
 
 
-def test_numbers_in_other_forms_are_duplicates(tmp_path):
-    async def scenario(app):
-        desk = await office(app)
-        await app.post(desk.login, "/vehicle", {"vehicleNo": "K1", "mileage": 1})
-        draft = await desk.checked("vehicleNo,mileage\nk 1,1\nK2,1\nK2\u200b,1\nK3,1\n".encode())
-        return await desk.rows(draft)
+async def test_numbers_in_other_forms_are_duplicates(app: rest.Rest):
+    desk = await office(app)
+    await app.post(desk.login, "/vehicle", {"vehicleNo": "K1", "mileage": 1})
+    draft = await desk.checked("vehicleNo,mileage\nk 1,1\nK2,1\nK2\u200b,1\nK3,1\n".encode())
 
-    assert [(row, state) for row, state, _ in rest.run(tmp_path, scenario)] == [
+    assert [(row, state) for row, state, _ in (await desk.rows(draft))] == [
         (2, "DUPLICATE"),
         (3, "GOOD"),
         (4, "DUPLICATE"),
@@ -79,14 +71,11 @@ def test_numbers_in_other_forms_are_duplicates(tmp_path):
     ]
 
 
-def test_names_that_are_registered_are_duplicates(tmp_path):
-    async def scenario(app):
-        desk = await office(app)
-        await app.post(desk.login, "/vehicle", {"vehicleNo": "000001", "mileage": 1})
-        draft = await desk.checked(support.vehicles(3))
-        return draft, (await desk.page(draft, RowState.DUPLICATE)).rows
-
-    draft, rows = rest.run(tmp_path, scenario)
+async def test_names_that_are_registered_are_duplicates(app: rest.Rest):
+    desk = await office(app)
+    await app.post(desk.login, "/vehicle", {"vehicleNo": "000001", "mileage": 1})
+    draft = await desk.checked(support.vehicles(3))
+    rows = (await desk.page(draft, RowState.DUPLICATE)).rows
 
     sentence = "Parameter 'vehicleNo': a vehicle with the number 000001 is already registered."
     assert [support.told(row) for row in rows] == [(3, "DUPLICATE", [("vehicleNo", sentence)])]
@@ -96,51 +85,45 @@ def test_names_that_are_registered_are_duplicates(tmp_path):
 @pytest.mark.parametrize(
     "header", ["차량번호,주행거리,차량번호", "vehicleNo,mileage,Plate", "차량번호,주행거리,색상,색상"]
 )
-def test_file_with_a_repeated_column_is_refused(tmp_path, header):
-    async def scenario(app):
-        desk = await office(app)
-        with pytest.raises(csv_files.BadFile) as refused:
-            await desk.upload(f"{header}\nA,1,B,C\n".encode())
-        return refused.value.case, await count(app, import_draft)
-
-    case, drafts_left = rest.run(tmp_path, scenario)
+async def test_file_with_a_repeated_column_is_refused(app: rest.Rest, header):
+    desk = await office(app)
+    with pytest.raises(csv_files.BadFile) as refused:
+        await desk.upload(f"{header}\nA,1,B,C\n".encode())
+    case, drafts_left = refused.value.case, await count(app, import_draft)
 
     assert (case.startswith("columns_"), drafts_left) == (True, 0)
 
 
-def test_columns_are_matched_by_hand(tmp_path):
-    async def scenario(app):
-        desk = await office(app)
-        draft = await desk.upload(b"plate of the car,how far\nA,1\n")
-        await desk.work()
-        waits = await desk.read(draft)
-        for columns, field in ((("vehicleNo", "vehicleNo"), "vehicleNo"), (("vehicleNo", None), "mileage")):
-            with pytest.raises(BadMatch) as refused:
-                await desk.does(draft, drafts.match, columns=columns)
-            assert refused.value.field == field
-        for columns in (("vehicleNo",), ("vehicleNo", "serialNo")):
-            with pytest.raises(BadMatch):
-                await desk.does(draft, drafts.match, columns=columns)
-        await desk.does(draft, drafts.match, columns=("vehicleNo", "mileage"))
-        await desk.work()
-        return waits, await desk.read(draft)
-
-    waits, checked = rest.run(tmp_path, scenario)
+async def test_columns_are_matched_by_hand(app: rest.Rest):
+    desk = await office(app)
+    draft = await desk.upload(b"plate of the car,how far\nA,1\n")
+    await desk.work()
+    waits = await desk.read(draft)
+    for columns, field in ((("vehicleNo", "vehicleNo"), "vehicleNo"), (("vehicleNo", None), "mileage")):
+        with pytest.raises(BadMatch) as refused:
+            await desk.does(draft, drafts.match, columns=columns)
+        assert refused.value.field == field
+    for columns in (("vehicleNo",), ("vehicleNo", "serialNo")):
+        with pytest.raises(BadMatch):
+            await desk.does(draft, drafts.match, columns=columns)
+    await desk.does(draft, drafts.match, columns=("vehicleNo", "mileage"))
+    await desk.work()
+    checked = await desk.read(draft)
 
     assert (waits.state, waits.columns) == (State.MATCHING, (None, None))
     assert (checked.state, checked.good) == (State.CHECKED, 1)
 
 
-def test_rows_of_a_file_are_bounded(tmp_path):
-    async def scenario(app):
-        desk = await office(app)
-        for most in (2, 3):
-            await desk.upload(support.vehicles(2), most_rows=most)
-        with pytest.raises(TooManyRows):
-            await desk.upload(support.vehicles(2), most_rows=1)
-        return await count(app, import_draft), len(await app.store.read(lambda tx: drafts.listed(tx, **desk._asking)))
-
-    kept, listed = rest.run(tmp_path, scenario)
+async def test_rows_of_a_file_are_bounded(app: rest.Rest):
+    desk = await office(app)
+    for most in (2, 3):
+        await desk.upload(support.vehicles(2), most_rows=most)
+    with pytest.raises(TooManyRows):
+        await desk.upload(support.vehicles(2), most_rows=1)
+    kept, listed = (
+        await count(app, import_draft),
+        len(await app.store.read(lambda tx: drafts.listed(tx, **desk._asking))),
+    )
 
     assert listed == 2
     assert kept == 3  # the refused one waits to be swept
@@ -174,170 +157,152 @@ def test_characters_of_a_cell_are_bounded(tmp_path, length, is_taken):
 
 
 @pytest.mark.parametrize(("content", "case"), [(b"", "empty"), (b"vehicleNo,mileage\n", "no_rows"), (b"\0", "nul")])
-def test_file_without_rows_is_refused_and_leaves_no_draft(tmp_path, content, case):
-    async def scenario(app):
-        desk = await office(app)
-        with pytest.raises(csv_files.BadFile) as refused:
-            await desk.upload(content)
-        return refused.value.case, await app.store.read(lambda tx: drafts.listed(tx, **desk._asking))
+async def test_file_without_rows_is_refused_and_leaves_no_draft(app: rest.Rest, content, case):
+    desk = await office(app)
+    with pytest.raises(csv_files.BadFile) as refused:
+        await desk.upload(content)
+    found = refused.value.case, await app.store.read(lambda tx: drafts.listed(tx, **desk._asking))
 
-    assert rest.run(tmp_path, scenario) == (case, [])
+    assert found == (case, [])
 
 
-def test_drafts_of_an_account_are_bounded_until_one_is_thrown_away(tmp_path):
-    async def scenario(app):
-        desk = await office(app)
-        made = [await desk.upload(support.vehicles(1)) for _ in range(import_drafts.OF_ACCOUNT)]
-        with pytest.raises(TooManyDrafts) as refused:
-            await desk.upload(support.vehicles(1))
-        await desk.does(made[0], drafts.throw_away)
-        await desk.work()
+async def test_drafts_of_an_account_are_bounded_until_one_is_thrown_away(app: rest.Rest):
+    desk = await office(app)
+    made = [await desk.upload(support.vehicles(1)) for _ in range(import_drafts.OF_ACCOUNT)]
+    with pytest.raises(TooManyDrafts) as refused:
         await desk.upload(support.vehicles(1))
-        return refused.value.case
+    await desk.does(made[0], drafts.throw_away)
+    await desk.work()
+    await desk.upload(support.vehicles(1))
 
-    assert rest.run(tmp_path, scenario) == "account"
+    assert refused.value.case == "account"
 
 
-def test_discarded_draft_counts_until_its_rows_are_deleted(tmp_path):
-    async def scenario(app):
-        desk = await office(app)
-        for _ in range(import_drafts.OF_ACCOUNT):
-            await desk.does(await desk.upload(support.vehicles(1)), drafts.throw_away)
-        with pytest.raises(TooManyDrafts):
-            await desk.upload(support.vehicles(1))
-        full = await count(app, import_row)
-        await desk.work()
+async def test_discarded_draft_counts_until_its_rows_are_deleted(app: rest.Rest):
+    desk = await office(app)
+    for _ in range(import_drafts.OF_ACCOUNT):
+        await desk.does(await desk.upload(support.vehicles(1)), drafts.throw_away)
+    with pytest.raises(TooManyDrafts):
         await desk.upload(support.vehicles(1))
-        return full, await count(app, import_row)
+    full = await count(app, import_row)
+    await desk.work()
+    await desk.upload(support.vehicles(1))
 
-    assert rest.run(tmp_path, scenario) == (import_drafts.OF_ACCOUNT, 1)
+    assert (full, await count(app, import_row)) == (import_drafts.OF_ACCOUNT, 1)
 
 
-def test_file_that_is_refused_in_its_middle_counts_until_its_rows_are_deleted(tmp_path):
-    async def scenario(app):
-        desk = await office(app)
-        for _ in range(import_drafts.OF_ACCOUNT):
-            with pytest.raises(TooManyRows):
-                await desk.upload(support.vehicles(2 * ROWS), most_rows=2 * ROWS - 1)
-        with pytest.raises(TooManyDrafts):
-            await desk.upload(support.vehicles(1))
-        await desk.work()
-        return await count(app, import_row), (await desk.upload(support.vehicles(1))).rows
+async def test_file_that_is_refused_in_its_middle_counts_until_its_rows_are_deleted(app: rest.Rest):
+    desk = await office(app)
+    for _ in range(import_drafts.OF_ACCOUNT):
+        with pytest.raises(TooManyRows):
+            await desk.upload(support.vehicles(2 * ROWS), most_rows=2 * ROWS - 1)
+    with pytest.raises(TooManyDrafts):
+        await desk.upload(support.vehicles(1))
+    await desk.work()
+    found = await count(app, import_row), (await desk.upload(support.vehicles(1))).rows
 
-    assert rest.run(tmp_path, scenario) == (0, 1)
+    assert found == (0, 1)
 
 
 @pytest.mark.parametrize("case", ["company", "operator"])
-def test_drafts_of_a_company_and_of_an_operator_with_its_partners_are_bounded(tmp_path, monkeypatch, case):
+async def test_drafts_of_a_company_and_of_an_operator_with_its_partners_are_bounded(app: rest.Rest, monkeypatch, case):
     monkeypatch.setattr(f"tripline.services.imports.drafts.OF_{case.upper()}", 2)
 
-    async def scenario(app):
-        desk = await office(app)
-        another = await app.person(desk.login, Authority.DIRECTOR, "d")
-        partner = (await app.partner(desk.login, "p@x.example"))[1]
-        other = Office(app, another if case == "company" else partner)
+    desk = await office(app)
+    another = await app.person(desk.login, Authority.DIRECTOR, "d")
+    partner = (await app.partner(desk.login, "p@x.example"))[1]
+    other = Office(app, another if case == "company" else partner)
+    await desk.upload(support.vehicles(1))
+    await other.upload(support.vehicles(1))
+    with pytest.raises(TooManyDrafts) as refused:
         await desk.upload(support.vehicles(1))
-        await other.upload(support.vehicles(1))
-        with pytest.raises(TooManyDrafts) as refused:
-            await desk.upload(support.vehicles(1))
-        await Office(app, (await app.operator("bus"))[1]).upload(support.vehicles(1))
-        return refused.value.case
+    await Office(app, (await app.operator("bus"))[1]).upload(support.vehicles(1))
 
-    assert rest.run(tmp_path, scenario) == case
+    assert refused.value.case == case
 
 
-def test_nobody_else_sees_a_draft(tmp_path):
-    async def scenario(app):
-        desk = await office(app)
-        draft = await desk.checked(support.vehicles(1))
-        director = Office(app, await app.person(desk.login, Authority.DIRECTOR, "d"))
-        driver = Office(app, await app.person(desk.login, Authority.DRIVER, "e"))
-        stranger = Office(app, (await app.operator("bus"))[1])
-        for other in (director, driver, stranger):
-            for what in (other.read(draft), other.page(draft), other.edit(draft, 2, {0: "x"})):
-                with pytest.raises(Forbidden):
-                    await what
-            for change in (drafts.check, drafts.commit, drafts.cancel, drafts.throw_away):
-                with pytest.raises(Forbidden):
-                    await other.does(draft, change)
+async def test_nobody_else_sees_a_draft(app: rest.Rest):
+    desk = await office(app)
+    draft = await desk.checked(support.vehicles(1))
+    director = Office(app, await app.person(desk.login, Authority.DIRECTOR, "d"))
+    driver = Office(app, await app.person(desk.login, Authority.DRIVER, "e"))
+    stranger = Office(app, (await app.operator("bus"))[1])
+    for other in (director, driver, stranger):
+        for what in (other.read(draft), other.page(draft), other.edit(draft, 2, {0: "x"})):
             with pytest.raises(Forbidden):
-                await other.does(draft, drafts.match, columns=draft.columns)
-        lists = [await app.store.read(lambda tx, o=o: drafts.listed(tx, **o._asking)) for o in (director, stranger)]
-        return lists, await desk.read(draft) == draft
-
-    assert rest.run(tmp_path, scenario) == ([[], []], True)
-
-
-def test_director_imports_vehicles_and_no_sensors(tmp_path):
-    async def scenario(app):
-        desk = await office(app)
-        director = Office(app, await app.person(desk.login, Authority.DIRECTOR, "d"))
-        draft = await director.checked(support.vehicles(1))
+                await what
+        for change in (drafts.check, drafts.commit, drafts.cancel, drafts.throw_away):
+            with pytest.raises(Forbidden):
+                await other.does(draft, change)
         with pytest.raises(Forbidden):
-            await director.upload(b"serialNo\nx\n", "sensors")
-        return draft.good
+            await other.does(draft, drafts.match, columns=draft.columns)
+    lists = [await app.store.read(lambda tx, o=o: drafts.listed(tx, **o._asking)) for o in (director, stranger)]
 
-    assert rest.run(tmp_path, scenario) == 1
+    assert (lists, await desk.read(draft) == draft) == ([[], []], True)
 
 
-def test_draft_is_gone_after_a_day_and_swept_with_its_rows(tmp_path):
-    async def scenario(app):
-        desk = await office(app)
-        draft = await desk.checked(support.vehicles(3))
-        app.now_ms += KEPT_MS - 1
+async def test_director_imports_vehicles_and_no_sensors(app: rest.Rest):
+    desk = await office(app)
+    director = Office(app, await app.person(desk.login, Authority.DIRECTOR, "d"))
+    draft = await director.checked(support.vehicles(1))
+    with pytest.raises(Forbidden):
+        await director.upload(b"serialNo\nx\n", "sensors")
+
+    assert draft.good == 1
+
+
+async def test_draft_is_gone_after_a_day_and_swept_with_its_rows(app: rest.Rest):
+    desk = await office(app)
+    draft = await desk.checked(support.vehicles(3))
+    app.now_ms += KEPT_MS - 1
+    await desk.read(draft)
+    await desk.work()
+    kept = await count(app, import_row)
+    app.now_ms += 1
+    with pytest.raises(NotFound):
         await desk.read(draft)
-        await desk.work()
-        kept = await count(app, import_row)
-        app.now_ms += 1
-        with pytest.raises(NotFound):
-            await desk.read(draft)
-        await desk.work()
-        return kept, await count(app, import_row), await count(app, import_draft)
+    await desk.work()
 
-    assert rest.run(tmp_path, scenario) == (3, 0, 0)
+    assert (kept, await count(app, import_row), await count(app, import_draft)) == (3, 0, 0)
 
 
-def test_draft_whose_file_never_came_to_its_end_is_gone_after_an_hour(tmp_path, monkeypatch):
+async def test_draft_whose_file_never_came_to_its_end_is_gone_after_an_hour(app: rest.Rest, monkeypatch):
     class Died(Exception):  # noqa: N818
         pass
 
     async def dying(*_):
         raise Died
 
-    async def scenario(app):
-        desk = await office(app)
-        with monkeypatch.context() as patch, pytest.raises(Died):
-            patch.setattr("tripline.services.imports.drafts._keep", dying)
-            await desk.upload(support.vehicles(1))
-        before = await app.store.read(lambda tx: drafts.listed(tx, **desk._asking))
-        with pytest.raises(NotNow):
-            await desk.page(before[0])
-        app.now_ms += import_drafts.ARRIVING_MS
-        return [each.state for each in before], await app.store.read(lambda tx: drafts.listed(tx, **desk._asking))
+    desk = await office(app)
+    with monkeypatch.context() as patch, pytest.raises(Died):
+        patch.setattr("tripline.services.imports.drafts._keep", dying)
+        await desk.upload(support.vehicles(1))
+    before = await app.store.read(lambda tx: drafts.listed(tx, **desk._asking))
+    with pytest.raises(NotNow):
+        await desk.page(before[0])
+    app.now_ms += import_drafts.ARRIVING_MS
+    found = [each.state for each in before], await app.store.read(lambda tx: drafts.listed(tx, **desk._asking))
 
-    assert rest.run(tmp_path, scenario) == ([State.ARRIVING], [])
+    assert found == ([State.ARRIVING], [])
 
 
-def test_pages_go_by_row_and_back(tmp_path):
-    async def scenario(app):
-        desk = await office(app)
-        content = support.vehicles(ROWS + 40).replace(b",Hyundai,", b",,").splitlines(keepends=True)
-        bad = {at: line.rpartition(b",")[0] + b",x\n" for at, line in enumerate(content) if at and at % 20 == 0}
-        draft = await desk.checked(b"".join(bad.get(at, line) for at, line in enumerate(content)))
-        found, after, pages = [], None, []
-        while True:
-            ends = {} if after is None else {"after": after}
-            page = await desk.page(draft, RowState.BAD, 5, **ends)
-            pages.append(page)
-            found += [row.number for row in page.rows]
-            after = page.after
-            if after is None:
-                break
-        back = await desk.page(draft, RowState.BAD, 5, before=pages[-1].before)
-        last_good = await desk.page(draft, RowState.GOOD, 5, before=10**6)
-        return sorted(at + 1 for at in bad), found, pages, back, [row.number for row in last_good.rows]
-
-    bad, found, pages, back, last_good = rest.run(tmp_path, scenario)
+async def test_pages_go_by_row_and_back(app: rest.Rest):
+    desk = await office(app)
+    content = support.vehicles(ROWS + 40).replace(b",Hyundai,", b",,").splitlines(keepends=True)
+    bad = {at: line.rpartition(b",")[0] + b",x\n" for at, line in enumerate(content) if at and at % 20 == 0}
+    draft = await desk.checked(b"".join(bad.get(at, line) for at, line in enumerate(content)))
+    found, after, pages = [], None, []
+    while True:
+        ends = {} if after is None else {"after": after}
+        page = await desk.page(draft, RowState.BAD, 5, **ends)
+        pages.append(page)
+        found += [row.number for row in page.rows]
+        after = page.after
+        if after is None:
+            break
+    back = await desk.page(draft, RowState.BAD, 5, before=pages[-1].before)
+    last_good = await desk.page(draft, RowState.GOOD, 5, before=10**6)
+    bad, last_good = sorted(at + 1 for at in bad), [row.number for row in last_good.rows]
 
     assert found == bad
     assert [support.told(row) for row in back.rows] == [support.told(row) for row in pages[-2].rows]
@@ -389,21 +354,18 @@ async def walked(desk, draft, text, state):
     return there, back
 
 
-def test_rows_are_searched_by_number_and_by_what_is_seen_of_their_cells(tmp_path, monkeypatch):
+async def test_rows_are_searched_by_number_and_by_what_is_seen_of_their_cells(app: rest.Rest, monkeypatch):
     monkeypatch.setattr(draft_rows, "ROWS", 54)
     states = (None, RowState.GOOD, RowState.BAD)
 
-    async def scenario(app):
-        desk = await office(app)
-        draft = await desk.checked(searched_file(170))
-        every, after = [], 0
-        while after is not None:
-            page = await desk.page(draft, None, 200, after=after)
-            every += page.rows
-            after = page.after
-        return every, {(text, state): await walked(desk, draft, text, state) for text in SOUGHT for state in states}
-
-    every, found = rest.run(tmp_path, scenario)
+    desk = await office(app)
+    draft = await desk.checked(searched_file(170))
+    every, after = [], 0
+    while after is not None:
+        page = await desk.page(draft, None, 200, after=after)
+        every += page.rows
+        after = page.after
+    found = {(text, state): await walked(desk, draft, text, state) for text in SOUGHT for state in states}
 
     def is_meant(row, text):
         sought = text.strip(" \0").lower()
@@ -419,33 +381,28 @@ def test_rows_are_searched_by_number_and_by_what_is_seen_of_their_cells(tmp_path
     assert found == {asked: (numbers, numbers) for asked, numbers in wanted.items()}
 
 
-def test_sample_files_can_be_uploaded_as_they_are(tmp_path):
-    async def scenario(app):
-        desk = await office(app)
-        found = []
-        for noun, kind in import_kinds.KINDS.items():
-            for language in ("en", "ko"):
-                draft = await desk.checked(draft_files.sample(kind, language), noun)
-                found.append((draft.rows, draft.good, None in draft.columns))
-        return found
+async def test_sample_files_can_be_uploaded_as_they_are(app: rest.Rest):
+    desk = await office(app)
+    found = []
+    for noun, kind in import_kinds.KINDS.items():
+        for language in ("en", "ko"):
+            draft = await desk.checked(draft_files.sample(kind, language), noun)
+            found.append((draft.rows, draft.good, None in draft.columns))
 
-    assert rest.run(tmp_path, scenario) == [(2, 2, False)] * 4
+    assert found == [(2, 2, False)] * 4
 
 
-def test_file_of_bad_rows_has_reasons_runs_nothing_and_comes_back_as_it_was(tmp_path):
+async def test_file_of_bad_rows_has_reasons_runs_nothing_and_comes_back_as_it_was(app: rest.Rest):
     content = b'vehicleNo,mileage,vendor\nA,1,Kia\n"=1+1",0,"-x"\nA,2,@y\n'
 
-    async def scenario(app):
-        desk = await office(app)
-        draft = await desk.checked(content)
-        words = Words("row", "reason", lambda refusal: refusal.case)
-        file = b"".join([piece async for piece in draft_files.bad_rows(app.store, draft, words, nullcontext)])
-        again = await desk.checked(file)
-        second = b"".join([piece async for piece in draft_files.bad_rows(app.store, again, words, nullcontext)])
-        cells = [row.cells[:3] for row in (await desk.page(again)).rows]
-        return file.decode("utf-8-sig").splitlines(), cells, second.decode("utf-8-sig").splitlines()
-
-    lines, again, second = rest.run(tmp_path, scenario)
+    desk = await office(app)
+    draft = await desk.checked(content)
+    words = Words("row", "reason", lambda refusal: refusal.case)
+    file = b"".join([piece async for piece in draft_files.bad_rows(app.store, draft, words, nullcontext)])
+    again = await desk.checked(file)
+    second = b"".join([piece async for piece in draft_files.bad_rows(app.store, again, words, nullcontext)])
+    cells = [row.cells[:3] for row in (await desk.page(again)).rows]
+    lines, again, second = file.decode("utf-8-sig").splitlines(), cells, second.decode("utf-8-sig").splitlines()
 
     assert lines == ["vehicleNo,mileage,vendor,row,reason", "'=1+1,0,'-x,3,zero", "A,2,'@y,4,repeated"]
     assert again == [["=1+1", "0", "-x"], ["A", "2", "@y"]]
@@ -473,18 +430,15 @@ def test_rows_of_a_file_of_bad_rows_are_bounded(tmp_path, monkeypatch, most, is_
     )
 
 
-def test_file_of_bad_rows_names_the_first_rows_of_its_time(tmp_path):
-    async def scenario(app):
-        desk = await office(app)
-        rows = "".join(f"{at % 600:04},1\n" for at in range(3 * ROWS))
-        draft = await desk.checked(f"vehicleNo,mileage\n{rows}".encode())
-        pieces = draft_files.bad_rows(app.store, draft, Words("row", "reason", catalogue.sentence), nullcontext)
-        found = [await anext(pieces) for _ in range(2)]
-        await desk.edit(draft, 2, {0: "0601"})
-        found += [piece async for piece in pieces]
-        return draft, b"".join(found).decode("utf-8-sig").splitlines()
-
-    draft, lines = rest.run(tmp_path, scenario)
+async def test_file_of_bad_rows_names_the_first_rows_of_its_time(app: rest.Rest):
+    desk = await office(app)
+    rows = "".join(f"{at % 600:04},1\n" for at in range(3 * ROWS))
+    draft = await desk.checked(f"vehicleNo,mileage\n{rows}".encode())
+    pieces = draft_files.bad_rows(app.store, draft, Words("row", "reason", catalogue.sentence), nullcontext)
+    found = [await anext(pieces) for _ in range(2)]
+    await desk.edit(draft, 2, {0: "0601"})
+    found += [piece async for piece in pieces]
+    lines = b"".join(found).decode("utf-8-sig").splitlines()
 
     assert draft.duplicate == 900
     # The row that was changed had the name first; then it is the next one's.
@@ -492,7 +446,7 @@ def test_file_of_bad_rows_names_the_first_rows_of_its_time(tmp_path):
     assert lines[-300] == "0000,1,1202,Parameter 'vehicleNo' is the same as in row 602."
 
 
-def test_bad_rows_are_written_by_one_at_a_time_however_many_download(tmp_path, monkeypatch):
+async def test_bad_rows_are_written_by_one_at_a_time_however_many_download(app: rest.Rest, monkeypatch):
     written, at_once, most = draft_files._written, 0, 0
 
     def watched(*args):
@@ -507,18 +461,15 @@ def test_bad_rows_are_written_by_one_at_a_time_however_many_download(tmp_path, m
 
     monkeypatch.setattr(draft_files, "_written", watched)
 
-    async def scenario(app):
-        desk, turns = await office(app), Turns()
-        draft = await desk.checked(b"vehicleNo,mileage\nA,x\n" + b"B,x\n" * (2 * ROWS))
-        words = Words("row", "reason", catalogue.sentence)
+    desk, turns = await office(app), Turns()
+    draft = await desk.checked(b"vehicleNo,mileage\nA,x\n" + b"B,x\n" * (2 * ROWS))
+    words = Words("row", "reason", catalogue.sentence)
 
-        async def one(operator):
-            pieces = draft_files.bad_rows(app.store, draft, words, partial(turns.turn, operator))
-            return b"".join([piece async for piece in pieces])
+    async def one(operator):
+        pieces = draft_files.bad_rows(app.store, draft, words, partial(turns.turn, operator))
+        return b"".join([piece async for piece in pieces])
 
-        return await asyncio.gather(*(one(operator) for operator in "aab"))
-
-    files = rest.run(tmp_path, scenario)
+    files = await asyncio.gather(*(one(operator) for operator in "aab"))
 
     assert most == 1
     assert len(set(files)) == 1

@@ -33,19 +33,15 @@ def told(known):
     return [(each.type, each.nw_status.value, each.occurred_ms, each.refused) for each in known.changes]
 
 
-def test_what_became_of_a_line_is_kept_with_the_time_that_the_carrier_says(tmp_path):
-    async def scenario(app):
-        scene = await lines.scene(app)
-        sensor_id = await scene.opened()
-        await scene.act("SUSPENSION", kind="USE", occurredTime=5_000)
-        assert (await scene.refused("SUSPENSION", kind="USE"))[0] == 400
-        assert (await scene.unpause()).status_code == 200
-        await scene.act("NUMBER_CHANGE", newMdn="01087654321")
-        known = await history(app, scene.admin, sensor_id)
-        page = await history(app, scene.admin, sensor_id, limit=1, before=known.changes[1].no)
-        return known, page
-
-    known, page = rest.run(tmp_path, scenario)
+async def test_what_became_of_a_line_is_kept_with_the_time_that_the_carrier_says(app: rest.Rest):
+    scene = await lines.scene(app)
+    sensor_id = await scene.opened()
+    await scene.act("SUSPENSION", kind="USE", occurredTime=5_000)
+    assert (await scene.refused("SUSPENSION", kind="USE"))[0] == 400
+    assert (await scene.unpause()).status_code == 200
+    await scene.act("NUMBER_CHANGE", newMdn="01087654321")
+    known = await history(app, scene.admin, sensor_id)
+    page = await history(app, scene.admin, sensor_id, limit=1, before=known.changes[1].no)
 
     assert told(known) == [
         ("NUMBER_CHANGE", "01", rest.NOW_MS, None),
@@ -78,14 +74,11 @@ def test_pause_that_the_carrier_does_not_lift_is_kept_with_its_words(tmp_path):
     assert told(known) == [("UNPAUSE", "02", rest.NOW_MS, "unpaid bill")]
 
 
-def test_device_that_takes_over_a_line_and_the_one_that_had_it_both_tell_of_it(tmp_path):
-    async def scenario(app):
-        scene = await lines.scene(app)
-        old = await scene.opened()
-        new = (await scene.act("DEVICE_CHANGE", newImei="356938035643817"))["sensor"]
-        return [told(await history(app, scene.admin, each)) for each in (old, new)]
-
-    old, new = rest.run(tmp_path, scenario)
+async def test_device_that_takes_over_a_line_and_the_one_that_had_it_both_tell_of_it(app: rest.Rest):
+    scene = await lines.scene(app)
+    old = await scene.opened()
+    new = (await scene.act("DEVICE_CHANGE", newImei="356938035643817"))["sensor"]
+    old, new = [told(await history(app, scene.admin, each)) for each in (old, new)]
 
     assert old[0] == ("DEVICE_CHANGE", "00", rest.NOW_MS, None)
     assert new == [("DEVICE_CHANGE", "01", rest.NOW_MS, None)]
@@ -108,30 +101,26 @@ def test_changes_of_a_line_at_two_servers_in_one_millisecond_are_told_in_the_ord
     assert rest.run_two(tmp_path, scenario) == in_order[::-1]
 
 
-def test_what_became_of_a_line_goes_with_its_device(tmp_path):
-    async def scenario(app):
-        scene = await lines.scene(app)
-        sensor_id = await scene.opened()
-        before = await app.store.read(lambda tx: len(tx.all(line_change.select())))
-        await app.delete(scene.admin, f"/sensor/{sensor_id}")
-        return before, await app.store.read(lambda tx: tx.all(line_change.select()))
+async def test_what_became_of_a_line_goes_with_its_device(app: rest.Rest):
+    scene = await lines.scene(app)
+    sensor_id = await scene.opened()
+    before = await app.store.read(lambda tx: len(tx.all(line_change.select())))
+    await app.delete(scene.admin, f"/sensor/{sensor_id}")
 
-    assert rest.run(tmp_path, scenario) == (1, [])
+    assert (before, await app.store.read(lambda tx: tx.all(line_change.select()))) == (1, [])
 
 
 @pytest.mark.parametrize(("who", "seen"), [("manager", [MDN]), ("idle", [])])
-def test_directors_see_the_lines_of_their_vehicles_devices(tmp_path, who, seen):
-    async def scenario(app):
-        scene = await lines.scene(app)
-        sensor_id = await scene.opened()
-        vehicle = await delegating.new_vehicle(app, scene.admin)
-        await app.post(scene.admin, f"/sensor/{sensor_id}/vehicle/{vehicle}")
-        people = {name: await delegating.director(app, scene.admin, name) for name in ("manager", "idle")}
-        await app.post(scene.admin, f"/vehicle/{vehicle}/director/{people['manager'].user_id}")
-        found = await listed(app, people[who])
-        if not seen:
-            with pytest.raises(Forbidden):
-                await history(app, people[who], sensor_id)
-        return [each.mdn for each in found.rows]
+async def test_directors_see_the_lines_of_their_vehicles_devices(app: rest.Rest, who, seen):
+    scene = await lines.scene(app)
+    sensor_id = await scene.opened()
+    vehicle = await delegating.new_vehicle(app, scene.admin)
+    await app.post(scene.admin, f"/sensor/{sensor_id}/vehicle/{vehicle}")
+    people = {name: await delegating.director(app, scene.admin, name) for name in ("manager", "idle")}
+    await app.post(scene.admin, f"/vehicle/{vehicle}/director/{people['manager'].user_id}")
+    found = await listed(app, people[who])
+    if not seen:
+        with pytest.raises(Forbidden):
+            await history(app, people[who], sensor_id)
 
-    assert rest.run(tmp_path, scenario) == seen
+    assert [each.mdn for each in found.rows] == seen

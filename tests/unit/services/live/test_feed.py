@@ -78,23 +78,21 @@ async def walked(app, feed, *, after_ms=LATER_MS):
     await feed.walk()
 
 
-def test_stream_begins_with_every_vehicle_and_goes_on_with_changes(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace", name="Ace")
-        feed = app.contexts.feed
-        first, second = [await mounted(app, admin, number) for number in ("12가3456", "12가3457")]
-        await move(app, *first)
-        stream = opened(feed, admin)
-        await walked(app, feed)
-        whole, cursor = events(stream)
-        await walked(app, feed)
-        quiet = events(stream)[0]
-        await move(app, *first, at=NOW + 1, lat=36.0)
-        await move(app, *second)
-        await walked(app, feed)
-        return first[0], second[0], whole, cursor, quiet, news(stream)
+async def test_stream_begins_with_every_vehicle_and_goes_on_with_changes(app: rest.Rest):
+    _, admin = await app.operator("ace", name="Ace")
+    feed = app.contexts.feed
+    first, second = [await mounted(app, admin, number) for number in ("12가3456", "12가3457")]
+    await move(app, *first)
+    stream = opened(feed, admin)
+    await walked(app, feed)
+    whole, cursor = events(stream)
+    await walked(app, feed)
+    quiet = events(stream)[0]
+    await move(app, *first, at=NOW + 1, lat=36.0)
+    await move(app, *second)
+    await walked(app, feed)
+    first, second, changed = first[0], second[0], news(stream)
 
-    first, second, whole, cursor, quiet, changed = rest.run(tmp_path, scenario)
     vehicle = [first, "12가3456", "Ace", None, None, None]
 
     assert whole == [
@@ -107,18 +105,16 @@ def test_stream_begins_with_every_vehicle_and_goes_on_with_changes(tmp_path):
     assert (changed[0], changed[1], sorted(changed[2])) == ([second], [], sorted([(first, 36.0), (second, 35.0)]))
 
 
-def test_stream_without_news_gets_a_beat_every_two_seconds(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        feed = app.contexts.feed
-        stream = opened(feed, admin)
-        beats = []
-        for _ in range(5):
-            await walked(app, feed, after_ms=BEAT_MS // 2 + 1)
-            beats.append([name for name, _ in events(stream)[0] if name == "beat"])
-        return beats
+async def test_stream_without_news_gets_a_beat_every_two_seconds(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    feed = app.contexts.feed
+    stream = opened(feed, admin)
+    beats = []
+    for _ in range(5):
+        await walked(app, feed, after_ms=BEAT_MS // 2 + 1)
+        beats.append([name for name, _ in events(stream)[0] if name == "beat"])
 
-    assert rest.run(tmp_path, scenario) == [["beat"], [], ["beat"], [], ["beat"]]
+    assert beats == [["beat"], [], ["beat"], [], ["beat"]]
 
 
 BEGAN = 100.0
@@ -139,61 +135,55 @@ def test_walk_follows_a_round_of_writing(written, due):
     assert feeds.next_walk_s(BEGAN, written) == pytest.approx(due)
 
 
-def test_running_feed_walks_soon_after_a_write_and_not_without_streams(tmp_path, monkeypatch):
+async def test_running_feed_walks_soon_after_a_write_and_not_without_streams(app: rest.Rest, monkeypatch):
     monkeypatch.setattr(feeds, "EVERY_S", 60.0)
     monkeypatch.setattr(feeds, "APART_S", 0.0)
 
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        vehicle, sensor = await mounted(app, admin, "1")
-        feed, walks = app.contexts.feed, []
-        walk = feed.walk
+    _, admin = await app.operator("ace")
+    vehicle, sensor = await mounted(app, admin, "1")
+    feed, walks = app.contexts.feed, []
+    walk = feed.walk
 
-        async def counted():
-            walks.append(None)
-            await walk()
+    async def counted():
+        walks.append(None)
+        await walk()
 
-        monkeypatch.setattr(feed, "walk", counted)
-        async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
-            running = tasks.create_task(feed.run())
-            app.signals.notify(observe.SIGNAL_VEHICLES_MOVED, vehicle)
-            await asyncio.sleep(0)
-            alone = len(walks)
-            stream = opened(feed, admin)
-            await gateways.until(lambda: stream.pending)
-            events(stream)
-            await move(app, vehicle, sensor)
-            app.signals.notify(observe.SIGNAL_VEHICLES_MOVED, vehicle)
-            await gateways.until(lambda: stream.pending)
-            running.cancel()
-        return vehicle, alone, news(stream)
-
-    vehicle, alone, (named, _, moved) = rest.run(tmp_path, scenario)
+    monkeypatch.setattr(feed, "walk", counted)
+    async with asyncio.timeout(10), asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(feed.run())
+        app.signals.notify(observe.SIGNAL_VEHICLES_MOVED, vehicle)
+        await asyncio.sleep(0)
+        alone = len(walks)
+        stream = opened(feed, admin)
+        await gateways.until(lambda: stream.pending)
+        events(stream)
+        await move(app, vehicle, sensor)
+        app.signals.notify(observe.SIGNAL_VEHICLES_MOVED, vehicle)
+        await gateways.until(lambda: stream.pending)
+        running.cancel()
+    (named, _, moved) = news(stream)
 
     assert (alone, named, moved) == (0, [vehicle], [(vehicle, 35.0)])
 
 
-def test_delegated_vehicle_comes_with_its_position_and_leaves(tmp_path):
-    async def scenario(app):
-        of = await delegating.companies(app)
-        vehicle, sensor = await mounted(app, of.owner, "12가3456")
-        await move(app, vehicle, sensor)
-        await delegating.register(app, of.owner, of.borrower)
-        feed = app.contexts.feed
-        streams = [opened(feed, each) for each in (of.borrower, of.owner, of.operator, of.below, of.other)]
-        await walked(app, feed)
-        before = [news(each) for each in streams]
-        await delegating.delegate(app, of.owner, of.borrower, vehicle)
-        await walked(app, feed)
-        came = news(streams[0])
-        await delegating.take_back(app, of.owner, of.borrower, vehicle)
-        await walked(app, feed)
-        went = [news(each) for each in streams]
-        await move(app, vehicle, sensor, at=NOW + 1, lat=36.0)
-        await walked(app, feed)
-        return vehicle, before, came, went, [news(each)[2] for each in streams]
-
-    vehicle, before, came, went, moved = rest.run(tmp_path, scenario)
+async def test_delegated_vehicle_comes_with_its_position_and_leaves(app: rest.Rest):
+    of = await delegating.companies(app)
+    vehicle, sensor = await mounted(app, of.owner, "12가3456")
+    await move(app, vehicle, sensor)
+    await delegating.register(app, of.owner, of.borrower)
+    feed = app.contexts.feed
+    streams = [opened(feed, each) for each in (of.borrower, of.owner, of.operator, of.below, of.other)]
+    await walked(app, feed)
+    before = [news(each) for each in streams]
+    await delegating.delegate(app, of.owner, of.borrower, vehicle)
+    await walked(app, feed)
+    came = news(streams[0])
+    await delegating.take_back(app, of.owner, of.borrower, vehicle)
+    await walked(app, feed)
+    went = [news(each) for each in streams]
+    await move(app, vehicle, sensor, at=NOW + 1, lat=36.0)
+    await walked(app, feed)
+    moved = [news(each)[2] for each in streams]
 
     there, nothing = ([vehicle], [], [(vehicle, 35.0)]), ([], [], [])
     assert before == [nothing, there, there, nothing, nothing]
@@ -203,53 +193,47 @@ def test_delegated_vehicle_comes_with_its_position_and_leaves(tmp_path):
 
 
 @pytest.mark.parametrize("few", [0, feeds.FEW])
-def test_each_reader_gets_only_vehicles_within_reach_however_they_are_read(tmp_path, monkeypatch, few):
+async def test_each_reader_gets_only_vehicles_within_reach_however_they_are_read(app: rest.Rest, monkeypatch, few):
     monkeypatch.setattr(feeds, "FEW", few)
 
-    async def scenario(app):
-        _, ace = await app.operator("ace")
-        _, other = await app.operator("other")
-        feed = app.contexts.feed
-        fleet = [await mounted(app, each, number) for each, number in ((ace, "1"), (other, "2"))]
-        for each in fleet:
-            await move(app, *each)
-        streams = [opened(feed, each) for each in (ace, other, ace)]
-        await walked(app, feed)
-        for each in streams:
-            events(each)
-        for each in fleet:
-            await move(app, *each, at=NOW + 1, lat=36.0)
-        await walked(app, feed)
-        return [each[0] for each in fleet], [news(each)[2] for each in streams]
-
-    (mine, theirs), moved = rest.run(tmp_path, scenario)
+    _, ace = await app.operator("ace")
+    _, other = await app.operator("other")
+    feed = app.contexts.feed
+    fleet = [await mounted(app, each, number) for each, number in ((ace, "1"), (other, "2"))]
+    for each in fleet:
+        await move(app, *each)
+    streams = [opened(feed, each) for each in (ace, other, ace)]
+    await walked(app, feed)
+    for each in streams:
+        events(each)
+    for each in fleet:
+        await move(app, *each, at=NOW + 1, lat=36.0)
+    await walked(app, feed)
+    (mine, theirs), moved = [each[0] for each in fleet], [news(each)[2] for each in streams]
 
     assert moved == [[(mine, 36.0)], [(theirs, 36.0)], [(mine, 36.0)]]
 
 
-def test_stream_continues_from_its_cursor_without_loss(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        feed = app.contexts.feed
-        first, second = [await mounted(app, admin, number) for number in ("1", "2")]
-        for each in (first, second):
-            await move(app, *each)
-        stream = opened(feed, admin)
-        await walked(app, feed)
-        _, cursor = events(stream)
-        feed.leave(stream)
-        await move(app, *second, at=NOW + 1, lat=36.0)
-        again = opened(feed, admin, cursor)
-        await walked(app, feed)
-        missed, _ = events(again)
-        third = await mounted(app, admin, "3")
-        await move(app, *third)
-        await walked(app, feed)
-        after = opened(feed, admin, cursor)
-        await walked(app, feed)
-        return second[0], missed, sorted([first[0], second[0], third[0]]), news(after)[0]
-
-    second, missed, fleet, named = rest.run(tmp_path, scenario)
+async def test_stream_continues_from_its_cursor_without_loss(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    feed = app.contexts.feed
+    first, second = [await mounted(app, admin, number) for number in ("1", "2")]
+    for each in (first, second):
+        await move(app, *each)
+    stream = opened(feed, admin)
+    await walked(app, feed)
+    _, cursor = events(stream)
+    feed.leave(stream)
+    await move(app, *second, at=NOW + 1, lat=36.0)
+    again = opened(feed, admin, cursor)
+    await walked(app, feed)
+    missed, _ = events(again)
+    third = await mounted(app, admin, "3")
+    await move(app, *third)
+    await walked(app, feed)
+    after = opened(feed, admin, cursor)
+    await walked(app, feed)
+    second, fleet, named = second[0], sorted([first[0], second[0], third[0]]), news(after)[0]
 
     assert [(name, data) for name, data in missed if name != "beat"] == [
         ("positions", [[second, NOW + 1, 36.0, 129.0, 50.0, 90.0, False]])
@@ -258,37 +242,31 @@ def test_stream_continues_from_its_cursor_without_loss(tmp_path):
 
 
 @pytest.mark.parametrize("cursor", ["x", "9", "9.", ".a", "-1.a", "999999999999999.a", "9" * 40 + ".a"])
-def test_unknown_cursor_begins_with_everything(tmp_path, cursor):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        feed = app.contexts.feed
-        vehicle, sensor = await mounted(app, admin, "1")
-        await move(app, vehicle, sensor)
-        stream = opened(feed, admin, cursor)
-        await walked(app, feed)
-        return vehicle, news(stream)
-
-    vehicle, found = rest.run(tmp_path, scenario)
+async def test_unknown_cursor_begins_with_everything(app: rest.Rest, cursor):
+    _, admin = await app.operator("ace")
+    feed = app.contexts.feed
+    vehicle, sensor = await mounted(app, admin, "1")
+    await move(app, vehicle, sensor)
+    stream = opened(feed, admin, cursor)
+    await walked(app, feed)
+    found = news(stream)
 
     assert found == ([vehicle], [], [(vehicle, 35.0)])
 
 
-def test_stream_ends_with_the_session_and_with_a_change_of_the_account(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        director = await delegating.director(app, admin, "dora")
-        feed = app.contexts.feed
-        sessions = [Signed(admin.actor) for _ in range(3)]
-        streams = [opened(feed, admin, session=each) for each in sessions]
-        await walked(app, feed)
-        sessions[0].over = True
-        sessions[1].actor = director.actor
-        await walked(app, feed, after_ms=1_000)
-        early = [each.ended for each in streams]
-        await walked(app, feed, after_ms=1_000)
-        return early, [each.ended for each in streams]
-
-    early, ended = rest.run(tmp_path, scenario)
+async def test_stream_ends_with_the_session_and_with_a_change_of_the_account(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    director = await delegating.director(app, admin, "dora")
+    feed = app.contexts.feed
+    sessions = [Signed(admin.actor) for _ in range(3)]
+    streams = [opened(feed, admin, session=each) for each in sessions]
+    await walked(app, feed)
+    sessions[0].over = True
+    sessions[1].actor = director.actor
+    await walked(app, feed, after_ms=1_000)
+    early = [each.ended for each in streams]
+    await walked(app, feed, after_ms=1_000)
+    ended = [each.ended for each in streams]
 
     assert early == [None, None, None]
     assert ended == [End.SIGNED_OUT, End.CHANGED, None]
@@ -298,101 +276,90 @@ async def last_of(stream):
     return [piece async for piece in stream.pieces()][-1]
 
 
-def test_last_event_says_why_and_a_stopping_server_ends_later_streams_at_once(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        feed = app.contexts.feed
-        stream = opened(feed, admin)
-        feed.stop()
-        return [await last_of(each) for each in (stream, opened(feed, admin))]
+async def test_last_event_says_why_and_a_stopping_server_ends_later_streams_at_once(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    feed = app.contexts.feed
+    stream = opened(feed, admin)
+    feed.stop()
 
-    assert rest.run(tmp_path, scenario) == [b'event: end\ndata: {"reason":"stopping"}\n\n'] * 2
+    assert [await last_of(each) for each in (stream, opened(feed, admin))] == [
+        b'event: end\ndata: {"reason":"stopping"}\n\n'
+    ] * 2
 
 
-def test_account_has_as_many_streams_as_it_may_and_others_make_room(tmp_path):
-    async def scenario(app):
-        _, ace = await app.operator("ace")
-        _, other = await app.operator("other")
-        places = Places(Shares(total=3, operator=3, company=3, account=3))
-        feed = Feed(store=app.store, clock=lambda: NOW, signals=app.signals, places=places)
-        mine = [opened(feed, ace) for _ in range(3)]
-        with pytest.raises(ManyStreams):
-            opened(feed, ace)
-        theirs = opened(feed, other)
-        ended = [each.ended for each in mine]
-        feed.leave(mine[0])
-        feed.leave(mine[1])
+async def test_account_has_as_many_streams_as_it_may_and_others_make_room(app: rest.Rest):
+    _, ace = await app.operator("ace")
+    _, other = await app.operator("other")
+    places = Places(Shares(total=3, operator=3, company=3, account=3))
+    feed = Feed(store=app.store, clock=lambda: NOW, signals=app.signals, places=places)
+    mine = [opened(feed, ace) for _ in range(3)]
+    with pytest.raises(ManyStreams):
         opened(feed, ace)
-        return ended, theirs.ended
+    theirs = opened(feed, other)
+    ended = [each.ended for each in mine]
+    feed.leave(mine[0])
+    feed.leave(mine[1])
+    opened(feed, ace)
 
-    assert rest.run(tmp_path, scenario) == ([End.CROWDED, None, None], None)
+    assert (ended, theirs.ended) == ([End.CROWDED, None, None], None)
 
 
 @pytest.mark.parametrize(("size", "after_ms"), [(BEHIND_BYTES + 1, 0), (1, BEHIND_MS + 1)])
-def test_reader_that_does_not_read_is_dropped_and_holds_nothing(tmp_path, size, after_ms):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        stream = opened(app.contexts.feed, admin)
-        stream.put(b"x", NOW)
-        before = stream.ended
-        stream.put(b"x" * size, NOW + after_ms)
-        return before, stream.ended, stream.pending_bytes, len(stream.pending)
+async def test_reader_that_does_not_read_is_dropped_and_holds_nothing(app: rest.Rest, size, after_ms):
+    _, admin = await app.operator("ace")
+    stream = opened(app.contexts.feed, admin)
+    stream.put(b"x", NOW)
+    before = stream.ended
+    stream.put(b"x" * size, NOW + after_ms)
 
-    assert rest.run(tmp_path, scenario) == (None, End.BEHIND, 0, 0)
+    assert (before, stream.ended, stream.pending_bytes, len(stream.pending)) == (None, End.BEHIND, 0, 0)
 
 
-def test_streams_with_most_unsent_bytes_are_dropped_at_the_bound_of_all(tmp_path, monkeypatch):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        feed = app.contexts.feed
-        large, small = opened(feed, admin), opened(feed, admin)
-        await walked(app, feed)
-        for each in (large, small):
-            events(each)
-            each.pending_bytes = 0
-        monkeypatch.setattr(feeds, "BYTES", 100)
-        large.put(b"x" * 90, NOW)
-        small.put(b"x" * 20, NOW)
-        await walked(app, feed, after_ms=0)
-        return large.ended, small.ended
+async def test_streams_with_most_unsent_bytes_are_dropped_at_the_bound_of_all(app: rest.Rest, monkeypatch):
+    _, admin = await app.operator("ace")
+    feed = app.contexts.feed
+    large, small = opened(feed, admin), opened(feed, admin)
+    await walked(app, feed)
+    for each in (large, small):
+        events(each)
+        each.pending_bytes = 0
+    monkeypatch.setattr(feeds, "BYTES", 100)
+    large.put(b"x" * 90, NOW)
+    small.put(b"x" * 20, NOW)
+    await walked(app, feed, after_ms=0)
 
-    assert rest.run(tmp_path, scenario) == (End.BEHIND, None)
+    assert (large.ended, small.ended) == (End.BEHIND, None)
 
 
-def test_most_vehicles_of_a_stream_are_the_first_by_number(tmp_path, monkeypatch):
+async def test_most_vehicles_of_a_stream_are_the_first_by_number(app: rest.Rest, monkeypatch):
     monkeypatch.setattr(feeds, "VEHICLES", 2)
 
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        feed = app.contexts.feed
-        fleet = [await mounted(app, admin, number) for number in ("3", "1", "2")]
-        for each in fleet:
-            await move(app, *each)
-        stream = opened(feed, admin)
-        await walked(app, feed)
-        found, _ = events(stream)
-        return [each[1] for each in found[0][1]["vehicles"]], found[0][1]["cut"]
+    _, admin = await app.operator("ace")
+    feed = app.contexts.feed
+    fleet = [await mounted(app, admin, number) for number in ("3", "1", "2")]
+    for each in fleet:
+        await move(app, *each)
+    stream = opened(feed, admin)
+    await walked(app, feed)
+    found, _ = events(stream)
 
-    assert rest.run(tmp_path, scenario) == (["1", "2"], True)
+    assert ([each[1] for each in found[0][1]["vehicles"]], found[0][1]["cut"]) == (["1", "2"], True)
 
 
-def test_names_of_people_beyond_reach_are_left_out(tmp_path):
-    async def scenario(app):
-        of = await delegating.companies(app)
-        vehicle, sensor = await mounted(app, of.owner, "1")
-        await move(app, vehicle, sensor)
-        director = await delegating.director(app, of.owner, "dora")
-        await app.store.write(
-            lambda tx: tx.run(
-                tables.vehicle.update().values(director_id=director.user_id).where(tables.vehicle.c.id == vehicle)
-            )
+async def test_names_of_people_beyond_reach_are_left_out(app: rest.Rest):
+    of = await delegating.companies(app)
+    vehicle, sensor = await mounted(app, of.owner, "1")
+    await move(app, vehicle, sensor)
+    director = await delegating.director(app, of.owner, "dora")
+    await app.store.write(
+        lambda tx: tx.run(
+            tables.vehicle.update().values(director_id=director.user_id).where(tables.vehicle.c.id == vehicle)
         )
-        await delegating.register(app, of.owner, of.borrower)
-        await delegating.delegate(app, of.owner, of.borrower, vehicle)
-        streams = [opened(app.contexts.feed, each) for each in (of.owner, of.borrower)]
-        await walked(app, app.contexts.feed)
-        return [live_vehicles.LiveVehicle(*events(each)[0][0][1]["vehicles"][0]).director for each in streams]
-
-    mine, theirs = rest.run(tmp_path, scenario)
+    )
+    await delegating.register(app, of.owner, of.borrower)
+    await delegating.delegate(app, of.owner, of.borrower, vehicle)
+    streams = [opened(app.contexts.feed, each) for each in (of.owner, of.borrower)]
+    await walked(app, app.contexts.feed)
+    mine, theirs = [live_vehicles.LiveVehicle(*events(each)[0][0][1]["vehicles"][0]).director for each in streams]
 
     assert (mine is not None, theirs) == (True, None)

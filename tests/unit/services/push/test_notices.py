@@ -35,14 +35,11 @@ def tell(app, company_id, status, ids=None):
     )
 
 
-def test_notice_is_one_row_for_each_receiver(tmp_path):
-    async def scenario(app):
-        _, operator = await app.operator("ace", **ASKED)
-        _, partner = await app.partner(operator, "p@p.example", **ASKED)
-        await app.store.write(tell(app, partner.company_id, NwStatus.NORMAL))
-        return operator.company_id, partner.company_id, await kept(app), app.now_ms
-
-    operator, partner, rows, now_ms = rest.run(tmp_path, scenario)
+async def test_notice_is_one_row_for_each_receiver(app: rest.Rest):
+    _, operator = await app.operator("ace", **ASKED)
+    _, partner = await app.partner(operator, "p@p.example", **ASKED)
+    await app.store.write(tell(app, partner.company_id, NwStatus.NORMAL))
+    operator, partner, rows, now_ms = operator.company_id, partner.company_id, await kept(app), app.now_ms
 
     envelope = {
         "masterCompanyId": operator,
@@ -59,39 +56,32 @@ def test_notice_is_one_row_for_each_receiver(tmp_path):
     assert len({row.id for row in rows}) == 2
 
 
-def test_company_that_asked_for_nothing_gets_no_row(tmp_path):
-    async def scenario(app):
-        _, operator = await app.operator("ace", notifyHost="http://n.example/", notifyMsgType="0f")
-        await app.store.write(tell(app, operator.company_id, NwStatus.NORMAL))
-        return await kept(app)
+async def test_company_that_asked_for_nothing_gets_no_row(app: rest.Rest):
+    _, operator = await app.operator("ace", notifyHost="http://n.example/", notifyMsgType="0f")
+    await app.store.write(tell(app, operator.company_id, NwStatus.NORMAL))
 
-    assert rest.run(tmp_path, scenario) == []
+    assert await kept(app) == []
 
 
 @pytest.mark.sqlite("programs beside each other without slots")
-def test_rows_are_in_the_order_of_commits_whatever_the_writers_clock_says(tmp_path):
-    async def scenario(app):
-        _, operator = await app.operator("ace", **ASKED)
-        ahead, behind = TimeIds(node=1), TimeIds(node=2)
-        ahead.skip_to(ahead.take(1, now_ms=app.now_ms + 60_000))
-        for ids, status in ((ahead, NwStatus.NORMAL), (behind, NwStatus.DORMANT), (ahead, NwStatus.ENDED)):
-            await app.store.write(tell(app, operator.company_id, status, ids))
-        return [json.loads(row.body)["pld"]["nwStatus"] for row in await kept(app)]
+async def test_rows_are_in_the_order_of_commits_whatever_the_writers_clock_says(app: rest.Rest):
+    _, operator = await app.operator("ace", **ASKED)
+    ahead, behind = TimeIds(node=1), TimeIds(node=2)
+    ahead.skip_to(ahead.take(1, now_ms=app.now_ms + 60_000))
+    for ids, status in ((ahead, NwStatus.NORMAL), (behind, NwStatus.DORMANT), (ahead, NwStatus.ENDED)):
+        await app.store.write(tell(app, operator.company_id, status, ids))
 
-    assert rest.run(tmp_path, scenario) == ["01", "03", "06"]
+    assert [json.loads(row.body)["pld"]["nwStatus"] for row in await kept(app)] == ["01", "03", "06"]
 
 
-def test_wish_of_each_company_is_read_as_it_was_sent(tmp_path):
-    async def scenario(app):
-        _, operator = await app.operator("ace", notifyMsgType=["7", 8])
-        _, partner = await app.partner(operator, "p@p.example", **ASKED)
-        cleared = update(company).where(company.c.id == operator.company_id).values(notify_host=None)
-        await app.store.write(lambda tx: tx.run(cleared))
-        read = await app.store.read(lambda tx: outbox.subscriptions(tx, partner.company_id))
-        own = await app.store.read(lambda tx: outbox.subscriptions(tx, operator.company_id))
-        return operator.company_id, partner.company_id, read, own
-
-    operator, partner, read, own = rest.run(tmp_path, scenario)
+async def test_wish_of_each_company_is_read_as_it_was_sent(app: rest.Rest):
+    _, operator = await app.operator("ace", notifyMsgType=["7", 8])
+    _, partner = await app.partner(operator, "p@p.example", **ASKED)
+    cleared = update(company).where(company.c.id == operator.company_id).values(notify_host=None)
+    await app.store.write(lambda tx: tx.run(cleared))
+    read = await app.store.read(lambda tx: outbox.subscriptions(tx, partner.company_id))
+    own = await app.store.read(lambda tx: outbox.subscriptions(tx, operator.company_id))
+    operator, partner = operator.company_id, partner.company_id
 
     above = pushes.Subscription(operator, None, ["7", 8])
     assert read == (above, pushes.Subscription(partner, "http://n.example/", " 8 ,, 600 "))

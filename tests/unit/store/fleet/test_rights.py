@@ -37,48 +37,43 @@ def _forget_vehicle(tx, vehicle_id):
     rights.forget_vehicle(tx, VehicleId(vehicle_id))
 
 
-def test_forgotten_vehicle_is_named_nowhere_and_the_other_one_as_before(tmp_path):
-    async def scenario(app):
-        _, (v, w), _ = await app.staged(_related)
-        before = await app.store.read(lambda tx: dangling.references(tx, w))
-        await app.store.write(lambda tx: _forget_vehicle(tx, v))
-        return await app.store.read(
-            lambda tx: (_named_in_relations(tx, v), dangling.references(tx, w) == before, before)
-        )
-
-    named, as_before, before = rest.run(tmp_path, scenario)
+async def test_forgotten_vehicle_is_named_nowhere_and_the_other_one_as_before(app: rest.Rest):
+    _, (v, w), _ = await app.staged(_related)
+    before = await app.store.read(lambda tx: dangling.references(tx, w))
+    await app.store.write(lambda tx: _forget_vehicle(tx, v))
+    named, as_before, before = await app.store.read(
+        lambda tx: (_named_in_relations(tx, v), dangling.references(tx, w) == before, before)
+    )
 
     assert (named, as_before) == (set(), True)
     assert (before["vehicle_company.vehicle_id"], before["vehicle_user.vehicle_id"]) == (2, 2)
 
 
-def test_forgotten_person_has_no_right_and_others_keep_theirs(tmp_path):
-    async def scenario(app):
-        _, (v, _), (director, driver) = await app.staged(_related)
-        await app.store.write(lambda tx: rights.forget_user(tx, UserId(director.user_id)))
-        return await app.store.read(
-            lambda tx: [rights.may_drive(tx, VehicleId(v), person.user_id) for person in (director, driver)]
-        )
+async def test_forgotten_person_has_no_right_and_others_keep_theirs(app: rest.Rest):
+    _, (v, _), (director, driver) = await app.staged(_related)
+    await app.store.write(lambda tx: rights.forget_user(tx, UserId(director.user_id)))
+    found = await app.store.read(
+        lambda tx: [rights.may_drive(tx, VehicleId(v), person.user_id) for person in (director, driver)]
+    )
 
-    assert rest.run(tmp_path, scenario) == [False, True]
+    assert found == [False, True]
 
 
 @pytest.mark.parametrize("which", ["owner", "borrower", "below"])
-def test_forgotten_company_delegates_and_receives_nothing(tmp_path, which):
-    async def scenario(app):
-        of, (v, _), _ = await app.staged(_related)
-        company_id = CompanyId(getattr(of, which).company_id)
+async def test_forgotten_company_delegates_and_receives_nothing(app: rest.Rest, which):
+    of, (v, _), _ = await app.staged(_related)
+    company_id = CompanyId(getattr(of, which).company_id)
 
-        def forget(tx):
-            delegations.forget_company(tx, company_id)
-            candidates.forget_company(tx, company_id)
+    def forget(tx):
+        delegations.forget_company(tx, company_id)
+        candidates.forget_company(tx, company_id)
 
-        await app.store.write(forget)
-        return await app.store.read(
-            lambda tx: (
-                _named_in_relations(tx, company_id) - {"vehicle_user.company_id"},
-                delegations.holds(tx, VehicleId(v), CompanyId(of.borrower.company_id)),
-            )
+    await app.store.write(forget)
+    found = await app.store.read(
+        lambda tx: (
+            _named_in_relations(tx, company_id) - {"vehicle_user.company_id"},
+            delegations.holds(tx, VehicleId(v), CompanyId(of.borrower.company_id)),
         )
+    )
 
-    assert rest.run(tmp_path, scenario) == (set(), which == "below")
+    assert found == (set(), which == "below")

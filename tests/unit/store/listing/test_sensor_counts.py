@@ -73,20 +73,16 @@ def test_count_of_each_company_is_what_the_scope_holds(tmp_path):
     assert {counted for counted, _ in found} == {0, 1, 2}
 
 
-def test_count_within_reach_is_what_the_scope_holds(tmp_path):
-    async def scenario(app):
-        counted, expected = {}, {}
-        for name, login in (await app.staged(readers)).items():
-            scope = access.scope_of(login.actor, Action.SENSOR_READ)
+async def test_count_within_reach_is_what_the_scope_holds(app: rest.Rest):
+    counted, expected = {}, {}
+    for name, login in (await app.staged(readers)).items():
+        scope = access.scope_of(login.actor, Action.SENSOR_READ)
 
-            def both(tx, scope=scope):
-                found = [sensors.LIST.count(tx, scope, Filters(mounted=mounted)) for mounted in MOUNTED]
-                return found, [one_by_one(tx, scope, mounted) for mounted in MOUNTED]
+        def both(tx, scope=scope):
+            found = [sensors.LIST.count(tx, scope, Filters(mounted=mounted)) for mounted in MOUNTED]
+            return found, [one_by_one(tx, scope, mounted) for mounted in MOUNTED]
 
-            counted[name], expected[name] = await app.store.read_short(both)
-        return counted, expected
-
-    counted, expected = rest.run(tmp_path, scenario)
+        counted[name], expected[name] = await app.store.read_short(both)
 
     assert counted == expected
     assert counted == {
