@@ -21,13 +21,13 @@ from tripline.language.catalogue import Language
 from tripline.portal.account.passwords import chosen
 from tripline.portal.frame import addresses, forms, views
 from tripline.portal.frame.page import page
-from tripline.portal.frame.visitors import Visitor, guest_in, visitor_in, visitor_of
+from tripline.portal.frame.visitors import guest_in, visitor_and, visitor_in, visitor_of
 from tripline.services.accounts import login, preferences
 from tripline.services.accounts import sessions as service
 from tripline.services.accounts.hash_turns import TooManyLogins
 from tripline.services.accounts.preferences import Theme
 from tripline.store.lists import Span
-from tripline.store.transactions import ReadTx, WriteTx
+from tripline.store.transactions import WriteTx
 
 PATH: Final = "/account"
 SYSTEM: Final = "system"
@@ -194,15 +194,12 @@ def _left(request: Call) -> Response[bytes]:
 
 async def _shown(request: Call, *, error: Refusal | None = None) -> Response[bytes]:
     context = context_of(request)
-    after = parameters.query_id(request.query_params, "after")
     now_ms = context.clock()
 
-    def work(tx: ReadTx) -> tuple[Visitor, list[Session]]:
-        visitor = visitor_in(tx, request)
-        span = Span(limit=_SHOWN + 1, after=after)
-        return visitor, list(service.listed(tx, actor=visitor.actor, now_ms=now_ms, span=span))
-
-    visitor, found = await context.store.read_short(work)
+    span = Span(limit=_SHOWN + 1, after=parameters.query_id(request.query_params, "after"))
+    visitor, found = await visitor_and(
+        request, lambda tx, visitor: service.listed(tx, actor=visitor.actor, now_ms=now_ms, span=span)
+    )
     current = authentication.session_of(request)
     return views.show(
         request,

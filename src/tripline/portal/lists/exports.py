@@ -25,7 +25,7 @@ from tripline.http.context import Call, context_of
 from tripline.language.catalogue import Language
 from tripline.portal.frame import forms, views
 from tripline.portal.frame.page import page
-from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_in, visitor_of
+from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_of
 from tripline.portal.lists import tables
 from tripline.portal.lists.columns import Column, Words
 from tripline.portal.lists.nouns import TABLES
@@ -201,11 +201,7 @@ async def _begun(request: Call, visitor: Visitor, table: Table, kind: Form, want
 async def _found(request: Call) -> tuple[Visitor, Export]:
     export_id = RecordId(parameters.path_id(request, "exportId"))
 
-    def work(tx: ReadTx) -> tuple[Visitor, Export]:
-        visitor = visitor_in(tx, request)
-        return visitor, service.read(tx, actor=visitor.actor, export_id=export_id)
-
-    return await context_of(request).store.read_short(work)
+    return await visitor_and(request, lambda tx, visitor: service.read(tx, actor=visitor.actor, export_id=export_id))
 
 
 def _shown(request: Call, visitor: Visitor, found: Export) -> Response[bytes]:

@@ -191,8 +191,7 @@ async def _detail(request: Call, own_id: CompanyId | None, *, up: str | None) ->
         visitor = visitor_in(tx, request)
         company_id = parameters.company_id(request) if own_id is None else own_id
         found = overviews.company(tx, actor=visitor.actor, company_id=company_id)
-        may_read = Action.COMPANY_HISTORY_READ in found.may
-        return visitor, found, histories.beside(tx, visitor, Thing.COMPANY, company_id) if may_read else None
+        return visitor, found, histories.beside(tx, visitor, Thing.COMPANY, company_id, found.may)
 
     visitor, found, lines = await context_of(request).store.read_short(work)
     return views.show(

@@ -3,7 +3,7 @@
 Not here: permissions on histories (`services/fleet/history.py`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 import msgspec
@@ -51,9 +51,9 @@ class Lines(msgspec.Struct, frozen=True):
     """Cursor of the next page; None on the last page."""
 
 
-def beside(tx: ReadTx, visitor: Visitor, thing: Thing, thing_id: str) -> Lines:
-    """The newest lines of a thing whose history the visitor may read."""
-    return _page(tx, visitor, thing, thing_id, limit=SHOWN)
+def beside(tx: ReadTx, visitor: Visitor, thing: Thing, thing_id: str, may: Collection[Action]) -> Lines | None:
+    """The newest lines of a thing on which the visitor may do these actions; None: not read its history."""
+    return _page(tx, visitor, thing, thing_id, limit=SHOWN) if history.READS[thing] in may else None
 
 
 async def whole(request: Call, thing: Thing, name: str, *, base: str) -> Response[bytes]:

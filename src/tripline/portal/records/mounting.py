@@ -174,13 +174,12 @@ async def mount(request: Call) -> Response[bytes]:
 async def progress(request: Call) -> Response[bytes]:
     """Progress of the activation of the sensor's device."""
 
-    def work(tx: ReadTx) -> tuple[Visitor, Progress]:
-        visitor = visitor_in(tx, request)
+    def work(tx: ReadTx, visitor: Visitor) -> Progress:
         sensor_id = parameters.sensor_id(request)
         request_id = RequestId(parameters.path_id(request, "requestId"))
-        return visitor, rpc_activation.read(tx, actor=visitor.actor, sensor_id=sensor_id, request_id=request_id)
+        return rpc_activation.read(tx, actor=visitor.actor, sensor_id=sensor_id, request_id=request_id)
 
-    visitor, found = await context_of(request).store.read_short(work)
+    visitor, found = await visitor_and(request, work)
     return views.show(
         request,
         visitor,

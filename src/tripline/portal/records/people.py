@@ -74,8 +74,7 @@ async def detail(request: Call, role: Authority) -> Response[bytes]:
         found = overviews.person(
             tx, actor=visitor.actor, roles=service.FOUND_AS[role], user_id=user_id, thing=service.THINGS[role]
         )
-        may_read = Action.USER_HISTORY_READ in found.may
-        return visitor, found, histories.beside(tx, visitor, Thing.USER, user_id) if may_read else None
+        return visitor, found, histories.beside(tx, visitor, Thing.USER, user_id, found.may)
 
     visitor, found, lines = await context_of(request).store.read_short(work)
     return views.show(

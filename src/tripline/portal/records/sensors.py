@@ -102,8 +102,7 @@ async def detail(request: Call) -> Response[bytes]:
         visitor = visitor_in(tx, request)
         sensor_id = parameters.sensor_id(request)
         found = overviews.sensor(tx, actor=visitor.actor, sensor_id=sensor_id)
-        may_read = Action.SENSOR_HISTORY_READ in found.may
-        return visitor, found, histories.beside(tx, visitor, Thing.SENSOR, sensor_id) if may_read else None
+        return visitor, found, histories.beside(tx, visitor, Thing.SENSOR, sensor_id, found.may)
 
     visitor, found, lines = await context.store.read_short(work)
     sensor, latest = found.sensor, found.latest

@@ -84,8 +84,7 @@ async def detail(request: Call) -> Response[bytes]:
         visitor = visitor_in(tx, request)
         vehicle_id = parameters.vehicle_id(request)
         found = overviews.vehicle(tx, actor=visitor.actor, vehicle_id=vehicle_id)
-        may_read = Action.VEHICLE_HISTORY_READ in found.may
-        return visitor, found, histories.beside(tx, visitor, Thing.VEHICLE, vehicle_id) if may_read else None
+        return visitor, found, histories.beside(tx, visitor, Thing.VEHICLE, vehicle_id, found.may)
 
     context = context_of(request)
     visitor, found, lines = await context.store.read_short(work)

@@ -26,7 +26,7 @@ from tripline.language import catalogue
 from tripline.portal.frame import addresses, digests, figures, forms, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.record_forms import ChangedMeanwhile
-from tripline.portal.frame.visitors import Visitor, visitor_in
+from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_in
 from tripline.portal.scores import policy_words
 from tripline.services import admission, notifications, shares
 from tripline.services.fleet import history
@@ -95,14 +95,11 @@ async def every(request: Call) -> Response[bytes]:
     """Stored policies in words, and the companies and service types that chose one."""
     service = scores_of(request).policies
 
-    def work(tx: ReadTx) -> tuple[Visitor, list[Policy], list[ChosenFor], int | None]:
-        visitor = visitor_in(tx, request)
-        return (
-            *(visitor, policies.every(tx)),
-            *(policy_service.choices_within(tx, actor=visitor.actor), service.of_settings(tx)),
-        )
+    def work(tx: ReadTx, visitor: Visitor) -> tuple[list[Policy], list[ChosenFor], int | None]:
+        choices = policy_service.choices_within(tx, actor=visitor.actor)
+        return policies.every(tx), choices, service.of_settings(tx)
 
-    visitor, known, choices, own = await context_of(request).store.read(work)
+    visitor, (known, choices, own) = await visitor_and(request, work, short=False)
     company_id = visitor.actor.company_id
     return views.show(
         request,
@@ -128,11 +125,10 @@ async def preview(request: Call) -> Response[bytes]:
     """The company's newest trips judged by another policy."""
     context, service = context_of(request), scores_of(request).policies
 
-    def work(tx: ReadTx) -> tuple[Visitor, Shown, Holder]:
-        visitor = visitor_in(tx, request)
-        return visitor, _read(tx, request, visitor, request.query_params), shares.holder(tx, visitor.actor)
+    def work(tx: ReadTx, visitor: Visitor) -> tuple[Shown, Holder]:
+        return _read(tx, request, visitor, request.query_params), shares.holder(tx, visitor.actor)
 
-    visitor, shown, holder = await context.store.read(work)
+    visitor, (shown, holder) = await visitor_and(request, work, short=False)
     wanted = shown.wanted
     if wanted is None or wanted.judged_by is None:
         return views.moved(request, _path(shown.company_id))

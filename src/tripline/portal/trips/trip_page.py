@@ -22,7 +22,7 @@ from tripline.language import catalogue
 from tripline.language.catalogue import Language
 from tripline.portal.frame import base_map, figures, views
 from tripline.portal.frame.page import page
-from tripline.portal.frame.visitors import Visitor, visitor_in
+from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_in
 from tripline.portal.trips.costs import SHAPES, Cost, allowed, on_twice_the_distance, rows, tolerance, why
 from tripline.scoring import certainty, quality
 from tripline.scoring.quality import Limits, LimitSource, Quality
@@ -145,11 +145,9 @@ async def told_of(request: Call, trip_id: TripId) -> Told:
     """The trip in the visitor's words. Raises `NotFound`, `Forbidden`, `TooLong`, `Outage`."""
     context = context_of(request)
 
-    def work(tx: ReadTx) -> tuple[Visitor, TripView]:
-        visitor = visitor_in(tx, request)
-        return visitor, trip_view.read(tx, actor=visitor.actor, trip_id=trip_id)
-
-    visitor, view = await context.store.read(work)
+    visitor, view = await visitor_and(
+        request, lambda tx, visitor: trip_view.read(tx, actor=visitor.actor, trip_id=trip_id), short=False
+    )
     found = None
     if view.facts is not None:
         found = await asyncio.to_thread(trip_view.explained, view.facts, context.time_zone, scores_of(request).roads)

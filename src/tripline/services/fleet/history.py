@@ -89,7 +89,7 @@ def admit(tx: ReadTx, *, actor: Actor, thing: Thing, thing_id: str) -> None:
     """Let pass who may read the history of the thing, be it deleted or not; of a company: that of its record,
     candidates and imports. Raises `NotFound` or `Forbidden`.
     """
-    scope = access.scope_of(actor, _READS[thing])
+    scope = access.scope_of(actor, READS[thing])
     inside = admission.INSIDE[thing](tx, scope, thing_id)
     if inside is None:
         inside = rows.inside_deleted(tx, scope, rows.Thing[thing.name], thing_id)
@@ -138,9 +138,10 @@ def _seen(actor: Actor) -> rows.Visibility:
 
 
 _NAMED: Final = (Action.USER_READ, Action.VEHICLE_READ, Action.SENSOR_READ)
-_READS: Final = {
+READS: Final = {
     Thing.VEHICLE: Action.VEHICLE_HISTORY_READ,
     Thing.SENSOR: Action.SENSOR_HISTORY_READ,
     Thing.USER: Action.USER_HISTORY_READ,
     Thing.COMPANY: Action.COMPANY_HISTORY_READ,
 }
+"""The action that reads the history of a thing."""
