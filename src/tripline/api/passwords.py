@@ -68,7 +68,7 @@ async def ask_for_link(request: Call) -> ASGIApp:
     language = languages.asked_of(request)
     now_ms = context.clock()
     accounts_of(request).limits.count_form(peers.address_of(request), now_ms=now_ms)
-    if resets.may_ask(accounts_of(request).limits, email=email, now_ms=now_ms):
+    if accounts_of(request).limits.may_reset(email, now_ms=now_ms):
         await context.store.write(
             lambda tx: resets.ask(tx, email=email, language=language, ids=context.ids, now_ms=now_ms)
         )

@@ -74,7 +74,7 @@ async def send(request: Call) -> Response[bytes]:
             headers=errors.retry_after(refusal),
             typed=form.typed,
         )
-    if resets.may_ask(accounts_of(request).limits, email=email, now_ms=now_ms):
+    if accounts_of(request).limits.may_reset(email, now_ms=now_ms):
         await context.store.write(
             lambda tx: resets.ask(tx, email=email, language=language, ids=context.ids, now_ms=now_ms)
         )

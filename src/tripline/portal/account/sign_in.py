@@ -23,6 +23,7 @@ from tripline.services.accounts import links, login, sessions
 from tripline.services.accounts.hash_turns import TooManyLogins
 from tripline.services.accounts.links import LinkUnusable
 from tripline.store.accounts import accounts, directory
+from tripline.store.accounts.links import Purpose
 from tripline.store.transactions import ReadTx
 
 _NEXT: Final = Value(addresses.NEXT, str, "where to go after signing in", "/fleet/vehicles")
@@ -78,7 +79,9 @@ async def show_link(request: Call) -> Response[bytes]:
     context = context_of(request)
     token = parameters.query_text(request.query_params, _TOKEN.name) or ""
     try:
-        await context.store.read_short(lambda tx: links.sign_in_holder(tx, token=token, now_ms=context.clock()))
+        await context.store.read_short(
+            lambda tx: links.holder(tx, token=token, now_ms=context.clock(), purpose=Purpose.SIGN_IN)
+        )
     except LinkUnusable as refusal:
         return _useless(request, refusal)
     return views.show(request, None, "sign_in/link.html", title="portal.sign_in.title", token=token)

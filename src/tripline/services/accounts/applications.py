@@ -71,7 +71,6 @@ def approve(
     _decide(tx, actor, found, Decision.APPROVE, reason=None, now_ms=now_ms)
     user_id = registry.create(
         tx,
-        company_id=None,
         authority=Authority.COMPANY_ADMIN,
         name=found.contact_name,
         email=found.email,

@@ -81,5 +81,6 @@ def sign_in_link(tx: WriteTx, *, email: str, base: str, now_ms: int) -> str:
     found = of_email(tx, email=email)
     if not found.enabled:
         raise NotFound("account", email=email)
-    token = links.make_sign_in(tx, user_id=found.id, now_ms=now_ms)
+    hours, purpose = links.SIGN_IN_HOURS, link_rows.Purpose.SIGN_IN
+    token = links.make(tx, user_id=found.id, hours=hours, purpose=purpose, now_ms=now_ms)
     return f"{base.rstrip('/')}{links.SIGN_IN_PATH}?token={token}"

@@ -19,6 +19,7 @@ from tripline.ports.clocks import Clock
 from tripline.services import poll_loop
 from tripline.services.accounts.throttle import Throttle, seconds
 from tripline.store.accounts import sessions
+from tripline.store.accounts.accounts import login_form
 from tripline.store.transactions import Store
 
 REMEMBERED: Final = 50_000
@@ -161,6 +162,6 @@ class Limits:
         if wait_ms := self._forms.take(address, now_ms=now_ms):
             raise TooManyForms(after_s=seconds(wait_ms))
 
-    def may_reset(self, login: str, *, now_ms: int) -> bool:
-        """Count a reset mail to this account; False if the limit is reached."""
-        return not self._resets.take(login, now_ms=now_ms)
+    def may_reset(self, email: str, *, now_ms: int) -> bool:
+        """Count a reset mail to this address; False if the limit is reached, which is hidden from the requester."""
+        return not self._resets.take(login_form(email), now_ms=now_ms)

@@ -25,7 +25,7 @@ from tripline.store.transactions import ReadTx, WriteTx
 
 PATH: Final = "/account/set-password"
 SIGN_IN_PATH: Final = "/sign-in/link"
-SIGN_IN_MS: Final = 15 * 60_000
+SIGN_IN_HOURS: Final = 0.25
 """How long a link to sign in is good: it is made to be opened at once."""
 _BYTES: Final = 32
 _MS_PER_HOUR: Final = 3_600_000
@@ -37,24 +37,20 @@ class LinkUnusable(BadParameter):
     code = "password.link_unusable"
 
 
-def make(tx: WriteTx, *, user_id: UserId, hours: float, now_ms: int) -> str:
-    """A new token to set the account's password; an earlier one becomes void."""
-    return _made(tx, user_id, Purpose.PASSWORD, now_ms=now_ms, life_ms=round(hours * _MS_PER_HOUR))
+def make(tx: WriteTx, *, user_id: UserId, hours: float, now_ms: int, purpose: Purpose = Purpose.PASSWORD) -> str:
+    """A new token of the account; an earlier one for this purpose becomes void."""
+    token = secrets.token_urlsafe(_BYTES)
+    expires_ms = now_ms + round(hours * _MS_PER_HOUR)
+    rows.replace(tx, user_id, purpose, token_hash=_hash(token), now_ms=now_ms, expires_ms=expires_ms)
+    return token
 
 
-def make_sign_in(tx: WriteTx, *, user_id: UserId, now_ms: int) -> str:
-    """A new token that signs the account in; an earlier one becomes void."""
-    return _made(tx, user_id, Purpose.SIGN_IN, now_ms=now_ms, life_ms=SIGN_IN_MS)
-
-
-def holder(tx: ReadTx, *, token: str, now_ms: int) -> UserId:
-    """The account whose password the token sets; it is not spent by looking. Raises `LinkUnusable`."""
-    return _holder(tx, token, Purpose.PASSWORD, now_ms)
-
-
-def sign_in_holder(tx: ReadTx, *, token: str, now_ms: int) -> UserId:
-    """The account that the token signs in; it is not spent by looking. Raises `LinkUnusable`."""
-    return _holder(tx, token, Purpose.SIGN_IN, now_ms)
+def holder(tx: ReadTx, *, token: str, now_ms: int, purpose: Purpose = Purpose.PASSWORD) -> UserId:
+    """The account of the token; it is not spent by looking. Raises `LinkUnusable`."""
+    found = rows.holder(tx, _hash(token), purpose, now_ms=now_ms)
+    if found is None:
+        raise LinkUnusable()
+    return found
 
 
 def sign_in(
@@ -62,7 +58,7 @@ def sign_in(
 ) -> Cookie:
     """The cookie of a new session of the token's account; the token is spent, and the session `before` of the
     same browser ends. Raises `LinkUnusable`."""
-    user_id = sign_in_holder(tx, token=token, now_ms=now_ms)
+    user_id = holder(tx, token=token, now_ms=now_ms, purpose=Purpose.SIGN_IN)
     rows.forget(tx, _hash(token))
     return account_sessions.opened(tx, user_id=user_id, client=client, settings=settings, before=before, now_ms=now_ms)
 
@@ -96,20 +92,6 @@ def note_password(tx: WriteTx, actor: Actor, *, ids: TimeIds, now_ms: int) -> No
         ids=ids,
         now_ms=now_ms,
     )
-
-
-def _made(tx: WriteTx, user_id: UserId, purpose: Purpose, *, now_ms: int, life_ms: int) -> str:
-    token = secrets.token_urlsafe(_BYTES)
-    token_hash = _hash(token)
-    rows.replace(tx, user_id, purpose, token_hash=token_hash, now_ms=now_ms, expires_ms=now_ms + life_ms)
-    return token
-
-
-def _holder(tx: ReadTx, token: str, purpose: Purpose, now_ms: int) -> UserId:
-    found = rows.holder(tx, _hash(token), purpose, now_ms=now_ms)
-    if found is None:
-        raise LinkUnusable()
-    return found
 
 
 def _hash(token: str) -> str:

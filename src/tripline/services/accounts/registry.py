@@ -27,14 +27,14 @@ def acting_as(tx: ReadTx, *, email: str) -> Actor:
 def create(
     tx: WriteTx,
     *,
-    company_id: CompanyId | None,
     authority: Authority,
     name: str,
     email: str,
-    phone: str | None,
     password_hash: str,
     ids: TimeIds,
     now_ms: int,
+    company_id: CompanyId | None = None,
+    phone: str | None = None,
     division: str | None = None,
     email_field: str = "email",
 ) -> UserId:
@@ -72,14 +72,4 @@ def create_alone(
     A platform administrator registers operator companies; a company administrator may register its own operator
     company; a carrier may only submit line actions.
     """
-    return create(
-        tx,
-        company_id=None,
-        authority=authority,
-        name=email,
-        email=email,
-        phone=None,
-        password_hash=password_hash,
-        ids=ids,
-        now_ms=now_ms,
-    )
+    return create(tx, authority=authority, name=email, email=email, password_hash=password_hash, ids=ids, now_ms=now_ms)

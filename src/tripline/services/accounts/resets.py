@@ -8,16 +8,10 @@ from tripline.domain.ids import TimeIds
 from tripline.language.catalogue import Language
 from tripline.services.accounts import letters, links
 from tripline.services.accounts.hash_turns import Requester
-from tripline.services.accounts.limits import Limits
 from tripline.services.accounts.login import Attempts
 from tripline.services.accounts.passwords import Passwords
 from tripline.store.accounts import accounts, mail_outbox
 from tripline.store.transactions import Store, WriteTx
-
-
-def may_ask(limits: Limits, *, email: str, now_ms: int) -> bool:
-    """Count a mail to this address; False if the limit is reached, which is hidden from the requester."""
-    return limits.may_reset(accounts.login_form(email), now_ms=now_ms)
 
 
 def ask(tx: WriteTx, *, email: str, language: Language, ids: TimeIds, now_ms: int) -> None:

@@ -12,6 +12,7 @@ from tripline.services.accounts import directory, links
 from tripline.services.accounts.links import LinkUnusable
 from tripline.store.accounts import directory as rows
 from tripline.store.accounts.directory import Which
+from tripline.store.accounts.links import Purpose
 
 
 async def people(rest: Rest) -> None:
@@ -79,8 +80,8 @@ async def test_disabling_ends_sessions_and_links_and_enabling_brings_none_back(a
 
     def make(tx: Any) -> tuple[str, str]:
         user_id, now_ms = login.user_id, app.now_ms
-        return links.make(tx, user_id=user_id, hours=1, now_ms=now_ms), links.make_sign_in(
-            tx, user_id=user_id, now_ms=now_ms
+        return links.make(tx, user_id=user_id, hours=1, now_ms=now_ms), links.make(
+            tx, user_id=user_id, hours=links.SIGN_IN_HOURS, now_ms=now_ms, purpose=Purpose.SIGN_IN
         )
 
     password, sign_in = await app.store.write(make)
@@ -91,7 +92,7 @@ async def test_disabling_ends_sessions_and_links_and_enabling_brings_none_back(a
     seen.append((await app.call(login, "GET", "/api/auth/user")).status_code)
     for look in (
         lambda tx: links.holder(tx, token=password, now_ms=app.now_ms),
-        lambda tx: links.sign_in_holder(tx, token=sign_in, now_ms=app.now_ms),
+        lambda tx: links.holder(tx, token=sign_in, now_ms=app.now_ms, purpose=Purpose.SIGN_IN),
     ):
         with refused(LinkUnusable, match="ask for a new one"):
             await app.store.read(look)
@@ -113,7 +114,7 @@ async def test_link_to_sign_in_is_below_the_address_of_the_server(app: Rest) -> 
         lambda tx: directory.sign_in_link(tx, email="KIM@x.example", base="https://fleet.example/", now_ms=app.now_ms)
     )
     token = link.partition("?token=")[2]
-    holder = await app.store.read(lambda tx: links.sign_in_holder(tx, token=token, now_ms=app.now_ms))
+    holder = await app.store.read(lambda tx: links.holder(tx, token=token, now_ms=app.now_ms, purpose=Purpose.SIGN_IN))
     assert holder == login.user_id
 
     assert (link.removesuffix(token), str(len(token))) == ("https://fleet.example/sign-in/link?token=", "43")

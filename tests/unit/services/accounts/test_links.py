@@ -13,6 +13,7 @@ from tripline.domain.access import Authority
 from tripline.services.accounts import links
 from tripline.services.accounts.links import LinkUnusable
 from tripline.services.accounts.sessions import Client, Cookie
+from tripline.store.accounts.links import Purpose
 from tripline.store.transactions import WriteTx
 
 EMAIL = "kim@x.example"
@@ -21,7 +22,11 @@ EMAIL = "kim@x.example"
 async def linked(rest: Rest) -> tuple[Login, str]:
     login = await rest.account(EMAIL, Authority.COMPANY_ADMIN)
     made_ms = rest.now_ms
-    return login, await rest.store.write(lambda tx: links.make_sign_in(tx, user_id=login.user_id, now_ms=made_ms))
+    return login, await rest.store.write(
+        lambda tx: links.make(
+            tx, user_id=login.user_id, hours=links.SIGN_IN_HOURS, now_ms=made_ms, purpose=Purpose.SIGN_IN
+        )
+    )
 
 
 def spending(rest: Rest, token: str) -> Callable[[WriteTx], Cookie]:
@@ -59,7 +64,11 @@ async def test_newer_link_ends_the_earlier_one_of_its_sort_alone(app: Rest) -> N
     login, first = await linked(app)
     now_ms = app.now_ms
     password = await app.store.write(lambda tx: links.make(tx, user_id=login.user_id, hours=1, now_ms=now_ms))
-    second = await app.store.write(lambda tx: links.make_sign_in(tx, user_id=login.user_id, now_ms=now_ms))
+    second = await app.store.write(
+        lambda tx: links.make(
+            tx, user_id=login.user_id, hours=links.SIGN_IN_HOURS, now_ms=now_ms, purpose=Purpose.SIGN_IN
+        )
+    )
     with refused(LinkUnusable, match="ask for a new one"):
         await app.store.write(spending(app, first))
     await app.store.write(spending(app, second))
