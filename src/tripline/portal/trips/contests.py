@@ -19,7 +19,7 @@ from tripline.http.context import Call, context_of, scores_of
 from tripline.http.operations import Value
 from tripline.portal.frame import figures, forms, views
 from tripline.portal.frame.page import page
-from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
+from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_in, visitor_of
 from tripline.portal.trips import trip_page
 from tripline.portal.trips.costs import Cost
 from tripline.portal.trips.trip_page import PATH
@@ -165,14 +165,13 @@ async def _contest(
 async def _decision(request: Call, *, answer: str = "", error: Refusal | None = None) -> Response[bytes]:
     context, dispute_id = context_of(request), parameters.path_id(request, "disputeId")
 
-    def work(tx: ReadTx) -> tuple[Visitor, ToDecide]:
-        visitor = visitor_in(tx, request)
+    def work(tx: ReadTx, visitor: Visitor) -> ToDecide:
         found = service.to_preview(tx, actor=visitor.actor, dispute_id=dispute_id)
         if found.dispute.trip_id != _trip_id(request):
             raise NotFound("id", thing=Thing.DISPUTE)
-        return visitor, found
+        return found
 
-    visitor, to_decide = await context.store.read(work)
+    visitor, to_decide = await visitor_and(request, work, short=False)
     told = await trip_page.told_of(request, to_decide.dispute.trip_id)
     after = await asyncio.to_thread(service.score_without, to_decide, scores_of(request).roads)
     figure = figures.of(visitor.language, context.time_zone)

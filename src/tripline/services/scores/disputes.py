@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from tripline.domain import access, samples
+from tripline.domain import access
 from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.corrections import SeenDriver
 from tripline.domain.disputes import (
@@ -28,7 +28,7 @@ from tripline.domain.disputes import (
     TooManyDisputes,
 )
 from tripline.domain.ids import CompanyId, TimeIds, TripId, UserId
-from tripline.domain.refusals import BadParameter, Forbidden, NotFound
+from tripline.domain.refusals import BadParameter, Forbidden
 from tripline.language.catalogue import Language
 from tripline.later import Later
 from tripline.ports.clocks import Clock
@@ -42,11 +42,9 @@ from tripline.services.push import notices
 from tripline.services.scores import corrections, reads
 from tripline.store.accounts import accounts, mail_outbox
 from tripline.store.lists import Span
-from tripline.store.scores import disputes, policies, rescore, scores
+from tripline.store.scores import disputes, rescore, scores
 from tripline.store.scores import reads as score_reads
 from tripline.store.scores.disputes import Annulled, Event, OwnedTrip
-from tripline.store.scores.policies import Policy
-from tripline.store.scores.scores import Task
 from tripline.store.transactions import ReadTx, Store, WriteTx
 
 if TYPE_CHECKING:
@@ -318,21 +316,13 @@ class ToDecide(NamedTuple):
     """A dispute with the trip to judge."""
 
     dispute: Dispute
-    task: Task
-    policy: Policy
-    """The policy of its score."""
+    trip: reads.Rejudged
 
 
 def to_preview(tx: ReadTx, *, actor: Actor, dispute_id: str) -> ToDecide:
     """Read a dispute that the actor may decide. Raises `NotFound`, `Forbidden`, `OwnDispute`, `TooLong`."""
     dispute = to_decide(tx, actor=actor, dispute_id=dispute_id)
-    if score_reads.samples_bytes(tx, dispute.trip_no) > reads.EXPLAINED * samples.RECORD.size:
-        raise reads.TooLong("samples", field="tripId", most=reads.EXPLAINED)
-    job = scores.as_if_asked(tx, dispute.trip_no)
-    if job is None:
-        raise NotFound("id", thing=access.Thing.TRIP)
-    no = score_reads.to_explain(tx, dispute.trip_id).policy or job.policy or 1
-    return ToDecide(dispute, scores.task(tx, job), policies.of_result(tx, no))
+    return ToDecide(dispute, reads.rejudged_of(tx, score_reads.to_explain(tx, dispute.trip_id)))
 
 
 def score_without(found: ToDecide, roads: RoadMatcher | None = None) -> float | None:
@@ -344,5 +334,5 @@ def score_without(found: ToDecide, roads: RoadMatcher | None = None) -> float | 
     if event is None:
         return None
     annulled = Annulled(found.dispute.id, event.kind, event.begin_ms, event.end_ms)
-    task = found.task._replace(annulled=(*found.task.annulled, annulled))
-    return explanation.of_trip(task, found.policy.rules, (), utc_offset_ms=0, roads=roads).score
+    task = found.trip.task._replace(annulled=(*found.trip.task.annulled, annulled))
+    return explanation.of_trip(task, found.trip.policy.rules, (), utc_offset_ms=0, roads=roads).score

@@ -85,7 +85,7 @@ def outcome(tx: ReadTx, trip_id: TripId) -> Outcome:
 
 
 class Rejudged(msgspec.Struct, frozen=True):
-    """A trip whose findings are of an earlier version of the program: it is judged again."""
+    """A trip to judge again: its findings are of an earlier version of the program, or events may be annulled."""
 
     task: Task
     policy: Policy
@@ -143,7 +143,7 @@ def _explainable(tx: ReadTx, actor: Actor, trip_id: str) -> Explainable:
 
 
 def _facts(tx: ReadTx, kept: Explainable) -> ScoreFacts:
-    rejudged = None if kept.version == scores.VERSION else _rejudged(tx, kept)
+    rejudged = None if kept.version == scores.VERSION else rejudged_of(tx, kept)
     return ScoreFacts(
         kept,
         score_reads.events_of_trip(tx, kept.trip_no) if kept.events else [],
@@ -165,10 +165,9 @@ def version_text(of: Version | Explainable) -> str:
     return f"{of.changed_ms or 0:x}-{of.latest or 0:x}"
 
 
-def _rejudged(tx: ReadTx, kept: Explainable) -> Rejudged:
+def rejudged_of(tx: ReadTx, kept: Explainable) -> Rejudged:
     """The samples of a trip and the policy to judge it by. Raises `NotFound`, `TooLong`."""
-    if score_reads.samples_bytes(tx, kept.trip_no) > EXPLAINED * samples.RECORD.size:
-        raise TooLong("samples", field="tripId", most=EXPLAINED)
+    _require_short(tx, kept.trip_no)
     job = scores.as_if_asked(tx, kept.trip_no)
     if job is None:
         raise NotFound("id", thing=access.Thing.TRIP)
@@ -222,6 +221,10 @@ def samples_to_read(tx: ReadTx, *, actor: Actor, of: str) -> TripSamples:
 
 def packed_samples(tx: ReadTx, trip_no: int) -> bytes:
     """Return the samples of a trip whose reader was admitted. Raises `TooLong`."""
+    _require_short(tx, trip_no)
+    return scores.samples(tx, trip_no)
+
+
+def _require_short(tx: ReadTx, trip_no: int) -> None:
     if score_reads.samples_bytes(tx, trip_no) > EXPLAINED * samples.RECORD.size:
         raise TooLong("samples", field="tripId", most=EXPLAINED)
-    return scores.samples(tx, trip_no)
