@@ -59,9 +59,6 @@ _NOW: Final = Hot(select(position_change.c.no))
 _IDLE: Final = vehicle_position.c.driving.is_not(None) & (vehicle_position.c.time_ms <= bindparam("until_ms"))
 _ANY_IDLE: Final = Hot(select(vehicle_position.c.vehicle_id).where(_IDLE).limit(1), "until_ms")
 _NOTE_IDLE: Final = update(vehicle_position).where(_IDLE).values(driving=None)
-_EXISTS: Final = Hot(
-    select(vehicle_position.c.vehicle_id).where(vehicle_position.c.vehicle_id == bindparam("of_vehicle")), "of_vehicle"
-)
 _TIME: Final = Hot(
     select(vehicle_position.c.time_ms).where(vehicle_position.c.vehicle_id == bindparam("of_vehicle")), "of_vehicle"
 )
@@ -146,7 +143,7 @@ def changed(
 def reach_changed(tx: WriteTx, vehicle_id: VehicleId, holder_ids: Iterable[str | None]) -> None:
     """These companies or persons may see the vehicle from now on, or no longer."""
     _next_no(tx)  # before the query: another process may be writing the first position
-    if tx.hot(_EXISTS, vehicle_id):
+    if tx.hot(_TIME, vehicle_id):
         for holder_id in {each for each in holder_ids if each is not None}:
             tx.run(_TELL, {"holder_id": holder_id, "vehicle_id": vehicle_id})
 

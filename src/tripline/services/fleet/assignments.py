@@ -119,15 +119,12 @@ def chosen(tx: ReadTx, *, actor: Actor, user_id: UserId | None) -> Chosen | None
     if found is None:
         return None
     user, may_read = found
-    driven = None
-    if user.vehicle_id is not None:
-        driven = rows.find(tx, access.scope_of(actor, Action.VEHICLE_READ), user.vehicle_id)
     return Chosen(
         id=user.id,
         name=user.name if may_read else None,
         email=user.email if may_read else None,
         drives=user.vehicle_id,
-        drives_no=driven[0].vehicle_no if driven is not None and driven[1] else None,
+        drives_no=rows.number_inside(tx, access.scope_of(actor, Action.VEHICLE_READ), user.vehicle_id),
     )
 
 

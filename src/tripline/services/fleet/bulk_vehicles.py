@@ -18,6 +18,7 @@ from tripline.domain.refusals import Refusal
 from tripline.domain.vehicles import Vehicle, VehicleEvent
 from tripline.services.fleet import vehicles
 from tripline.store.fleet import history
+from tripline.store.fleet import vehicles as rows
 from tripline.store.transactions import ReadTx, WriteTx
 
 MOST: Final = 100
@@ -92,5 +93,5 @@ def undo(
 
 def impossible(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, refusal: Refusal) -> Impossible:
     """The vehicle with its refusal; its number only if the actor may see it."""
-    number = vehicles.number_seen(tx, actor=actor, vehicle_id=vehicle_id)
+    number = rows.number_inside(tx, access.scope_of(actor, Action.VEHICLE_READ), vehicle_id)
     return Impossible(vehicle_id=vehicle_id, vehicle_no=number, refusal=refusal)

@@ -98,12 +98,6 @@ def find(tx: ReadTx, *, actor: Actor, action: Action, vehicle_id: VehicleId) -> 
     return access.admitted(rows.find(tx, access.scope_of(actor, action), vehicle_id), access.Thing.VEHICLE)
 
 
-def number_seen(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> str | None:
-    """The vehicle's number; None if it does not exist or the actor may not see it."""
-    found = rows.find(tx, access.scope_of(actor, Action.VEHICLE_READ), vehicle_id)
-    return found[0].vehicle_no if found is not None and found[1] else None
-
-
 def modify(
     tx: WriteTx, *, actor: Actor, vehicle_id: VehicleId, named: Mapping[str, Any], ids: TimeIds, now_ms: int
 ) -> Vehicle:

@@ -113,7 +113,7 @@ def read(tx: ReadTx, *, actor: Actor, sensor_id: SensorId, request_id: RequestId
         request_id=request_id,
         sensor=sensor,
         vehicle_id=call.vehicle_id,
-        vehicle_no=_number(tx, actor, call.vehicle_id),
+        vehicle_no=vehicles.number_inside(tx, access.scope_of(actor, Action.VEHICLE_READ), call.vehicle_id),
         step=activations.step(
             call.state,
             acknowledged=None if acknowledged is None else acknowledged.code,
@@ -126,13 +126,6 @@ def read(tx: ReadTx, *, actor: Actor, sensor_id: SensorId, request_id: RequestId
         code=None if last is None else last.code,
         info=None if last is None else _text(last.info),
     )
-
-
-def _number(tx: ReadTx, actor: Actor, vehicle_id: VehicleId | None) -> str | None:
-    found = None
-    if vehicle_id is not None:
-        found = vehicles.find(tx, access.scope_of(actor, Action.VEHICLE_READ), vehicle_id)
-    return found[0].vehicle_no if found is not None and found[1] else None
 
 
 def _text(info: object) -> str | None:

@@ -51,6 +51,12 @@ def find(tx: ReadTx, scope: Scope, vehicle_id: VehicleId) -> tuple[Vehicle, bool
     return (_vehicle(rows[0]), bool(rows[0][-1])) if rows else None
 
 
+def number_inside(tx: ReadTx, scope: Scope, vehicle_id: VehicleId | None) -> str | None:
+    """The vehicle's number; None without a vehicle, or if it is not inside the scope."""
+    found = None if vehicle_id is None else find(tx, scope, vehicle_id)
+    return found[0].vehicle_no if found is not None and found[1] else None
+
+
 def find_by_number(tx: ReadTx, scope: Scope, *, service_type: str, vehicle_no: str) -> tuple[Vehicle, bool] | None:
     """The vehicle of the service type with this number, in any form, as `find`."""
     values = service_type, keys.key(vehicle_no), scope.user_id, scope.company_id
