@@ -150,20 +150,19 @@ async def test_driver_logs_in_and_out_of_an_activated_vehicle_that_is_free(app: 
     }
 
 
-def test_lender_unsets_the_borrowers_driver(tmp_path):
-    async def scenario(app):
-        _, operator = await app.operator("ace")
-        _, owner = await app.partner(operator, "p@p.example")
-        _, borrower = await app.partner(operator, "r@r.example")
-        vehicle_id = await vehicle_of(app, owner)
-        await delegate(app, vehicle_id, owner, borrower)
-        driving = await app.person(borrower, Authority.DRIVER, "driving")
-        idle = await app.person(borrower, Authority.DRIVER, "idle")
-        await assign(app, borrower, "POST", vehicle_id, "driver", driving)
-        return [await assign(app, owner, "DELETE", vehicle_id, "driver", person) for person in (idle, driving)]
-
+async def test_lender_unsets_the_borrowers_driver(app: rest.Rest):
     not_set = (400, 30, "This person is not set as the vehicle's driver.")
-    assert rest.run(tmp_path, scenario) == [not_set, PLACEHOLDER]
+    _, operator = await app.operator("ace")
+    _, owner = await app.partner(operator, "p@p.example")
+    _, borrower = await app.partner(operator, "r@r.example")
+    vehicle_id = await vehicle_of(app, owner)
+    await delegate(app, vehicle_id, owner, borrower)
+    driving = await app.person(borrower, Authority.DRIVER, "driving")
+    idle = await app.person(borrower, Authority.DRIVER, "idle")
+    await assign(app, borrower, "POST", vehicle_id, "driver", driving)
+    found = [await assign(app, owner, "DELETE", vehicle_id, "driver", person) for person in (idle, driving)]
+
+    assert found == [not_set, PLACEHOLDER]
 
 
 async def test_setting_a_driver_moves_the_person_and_tells_every_sensor_concerned(app: rest.Rest):

@@ -204,25 +204,22 @@ async def test_operator_that_is_registered_stays_a_candidate_whatever_it_has_aut
     assert (listed, removed.status_code) == ((["Ace"], []), 200)
 
 
-def test_candidates_of_the_same_name_are_paged_by_name_then_id(tmp_path):
-    async def scenario(app):
-        _, operator = await app.operator("ace", name="Ace")
-        for number, name in enumerate(("Twin", "Twin", "Alpha", "Twin")):
-            _, partner = await app.partner(operator, f"p{number}@x.example", name=name)
-            await delegating.register(app, operator, partner)
-        path = f"/company/{operator.company_id}/relation/companies"
-        found, query = [], {"limit": 1}
-        while query:
-            page = await app.get(operator, path, **query)
-            found += [(record["toCompanyName"], record["id"]["id"]) for record in page["data"]]
-            link = page["nextPageLink"]
-            query = link and {"limit": 1, "textOffset": link["textOffset"], "idOffset": link["idOffset"]}
-        by_id = await app.get(operator, path, limit=9, idOffset=found[1][1])
-        searched = await app.get(operator, path, limit=9, textSearch="tw")
-        unknown = await app.refused(operator, "GET", f"{path}?limit=9&idOffset={UNKNOWN}")
-        return found, by_id, searched, unknown[:2]
-
-    found, by_id, searched, unknown = rest.run(tmp_path, scenario)
+async def test_candidates_of_the_same_name_are_paged_by_name_then_id(app: rest.Rest):
+    _, operator = await app.operator("ace", name="Ace")
+    for number, name in enumerate(("Twin", "Twin", "Alpha", "Twin")):
+        _, partner = await app.partner(operator, f"p{number}@x.example", name=name)
+        await delegating.register(app, operator, partner)
+    path = f"/company/{operator.company_id}/relation/companies"
+    found, query = [], {"limit": 1}
+    while query:
+        page = await app.get(operator, path, **query)
+        found += [(record["toCompanyName"], record["id"]["id"]) for record in page["data"]]
+        link = page["nextPageLink"]
+        query = link and {"limit": 1, "textOffset": link["textOffset"], "idOffset": link["idOffset"]}
+    by_id = await app.get(operator, path, limit=9, idOffset=found[1][1])
+    searched = await app.get(operator, path, limit=9, textSearch="tw")
+    unknown = await app.refused(operator, "GET", f"{path}?limit=9&idOffset={UNKNOWN}")
+    unknown = unknown[:2]
 
     assert [name for name, _ in found] == ["Alpha", "Twin", "Twin", "Twin"]
     assert found == sorted(found)

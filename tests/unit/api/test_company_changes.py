@@ -54,15 +54,14 @@ async def test_change_may_name_the_company_in_its_body(app: rest.Rest, wrap):
     assert found == (200, "Ace 2", "Ace 2")
 
 
-def test_change_that_names_no_company_is_refused(tmp_path):
-    async def scenario(app):
-        _, ace = await app.operator("ace")
-        _, other = await app.operator("other")
-        bodies = [{}, {"id": None}, {"id": {}}, {"id": 7}, {"id": "x"}, {"id": UNKNOWN}, {"id": other.company_id}]
-        return [await app.refused(ace, "PUT", "/company", {"name": 7, **body}) for body in bodies]
-
+async def test_change_that_names_no_company_is_refused(app: rest.Rest):
     empty = (400, 31, "Parameter 'id' can't be empty!")
-    assert rest.run(tmp_path, scenario) == [
+    _, ace = await app.operator("ace")
+    _, other = await app.operator("other")
+    bodies = [{}, {"id": None}, {"id": {}}, {"id": 7}, {"id": "x"}, {"id": UNKNOWN}, {"id": other.company_id}]
+    found = [await app.refused(ace, "PUT", "/company", {"name": 7, **body}) for body in bodies]
+
+    assert found == [
         empty,
         empty,
         empty,
@@ -136,14 +135,13 @@ async def test_operator_changes_and_deletes_partners_of_partners_but_they_not_ea
     assert (changed["name"], deleted) == ("Q 2", {})
 
 
-def test_company_that_would_delete_itself_is_told_who_does(tmp_path):
-    async def scenario(app):
-        _, operator = await app.operator("ace")
-        _, partner = await app.partner(operator, "p@p.example")
-        return [await app.refused(each, "DELETE", f"/company/{each.company_id}") for each in (operator, partner)]
-
+async def test_company_that_would_delete_itself_is_told_who_does(app: rest.Rest):
     told = "A company cannot delete itself: an operator deletes its partners, and the platform deletes operators."
-    assert rest.run(tmp_path, scenario) == [(403, 20, told)] * 2
+    _, operator = await app.operator("ace")
+    _, partner = await app.partner(operator, "p@p.example")
+    found = [await app.refused(each, "DELETE", f"/company/{each.company_id}") for each in (operator, partner)]
+
+    assert found == [(403, 20, told)] * 2
 
 
 async def test_operator_never_deletes_itself_but_the_platform_does(app: rest.Rest):
@@ -267,7 +265,7 @@ async def test_number_of_partners_of_a_service_type(app: rest.Rest):
     assert foreign[:2] == (403, 20)
 
 
-def test_x5_operators_and_partners_take_either_set_of_notify_fields(tmp_path):
+async def test_x5_operators_and_partners_take_either_set_of_notify_fields(app: rest.Rest):
     both = {
         "notifyHost": "http://203.0.113.10:9090/noti",
         "notifyMsgType": "0f",
@@ -276,12 +274,11 @@ def test_x5_operators_and_partners_take_either_set_of_notify_fields(tmp_path):
         "rpcNotifyBasePath": "/rpc",
     }
 
-    async def scenario(app):
-        _, ace = await app.operator("ace")
-        _, p = await app.partner(ace, "p@p.example")
-        return [(await app.call(one, "PUT", f"/company/{one.company_id}", both)).json() for one in (ace, p)]
+    _, ace = await app.operator("ace")
+    _, p = await app.partner(ace, "p@p.example")
+    found = [(await app.call(one, "PUT", f"/company/{one.company_id}", both)).json() for one in (ace, p)]
 
-    for record in rest.run(tmp_path, scenario):
+    for record in found:
         assert {name: record[name] for name in both} == both
 
 

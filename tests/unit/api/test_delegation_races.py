@@ -9,24 +9,23 @@ def _codes(answers):
     return sorted((answer.status_code, answer.json().get("errorCode")) for answer in answers)
 
 
-def test_one_of_two_equal_requests_is_done_and_the_other_refused(tmp_path):
-    async def scenario(app):
-        of = await delegating.companies(app)
-        vehicle_id = await delegating.new_vehicle(app, of.owner)
-        driver = await delegating.driver(app, of.borrower, "driver")
-        requests = (
-            (of.owner, "POST", delegating.candidates(of.owner), {"toCompanyId": of.borrower.company_id}),
-            (of.owner, "POST", f"/company/{of.borrower.company_id}/relation/vehicle", {"vehicleId": vehicle_id}),
-            (of.borrower, "POST", delegating.rights(driver, drive=True), {"vehicleId": vehicle_id}),
-            (of.borrower, "DELETE", f"{delegating.rights(driver, drive=True)}/{vehicle_id}"),
-            (of.owner, "DELETE", delegating.delegation(of.borrower, vehicle_id)),
-            (of.owner, "DELETE", f"{delegating.candidates(of.owner)}/{of.borrower.company_id}"),
-        )
-        return [_codes(await asyncio.gather(*(app.call(*request) for _ in range(5)))) for request in requests]
-
+async def test_one_of_two_equal_requests_is_done_and_the_other_refused(app: rest.Rest):
     posts, deletes = [(200, None), *[(400, 31)] * 4], [(200, None), *[(404, 32)] * 4]
 
-    assert rest.run(tmp_path, scenario) == [posts, posts, posts, deletes, deletes, deletes]
+    of = await delegating.companies(app)
+    vehicle_id = await delegating.new_vehicle(app, of.owner)
+    driver = await delegating.driver(app, of.borrower, "driver")
+    requests = (
+        (of.owner, "POST", delegating.candidates(of.owner), {"toCompanyId": of.borrower.company_id}),
+        (of.owner, "POST", f"/company/{of.borrower.company_id}/relation/vehicle", {"vehicleId": vehicle_id}),
+        (of.borrower, "POST", delegating.rights(driver, drive=True), {"vehicleId": vehicle_id}),
+        (of.borrower, "DELETE", f"{delegating.rights(driver, drive=True)}/{vehicle_id}"),
+        (of.owner, "DELETE", delegating.delegation(of.borrower, vehicle_id)),
+        (of.owner, "DELETE", f"{delegating.candidates(of.owner)}/{of.borrower.company_id}"),
+    )
+    found = [_codes(await asyncio.gather(*(app.call(*request) for _ in range(5)))) for request in requests]
+
+    assert found == [posts, posts, posts, deletes, deletes, deletes]
 
 
 async def test_right_given_while_the_vehicle_is_taken_back_is_not_left_over(app: rest.Rest):

@@ -38,75 +38,67 @@ OF_R = {
 SEARCHED = [path for path, row in LISTS.items() if row != "T"]
 
 
-def settled(tmp_path, scenario):
+async def settled(app: rest.Rest):
     """The result of the scenario in the world of the access matrix."""
-
-    async def play(app):
-        return await scenario(app, await access_world.settled(app))
-
-    return rest.run(tmp_path, play)
+    return await access_world.settled(app)
 
 
-def test_offset_that_is_anothers_row_is_answered_like_one_that_is_nobodys(tmp_path):
-    async def scenario(app, world):
-        (session,) = (await app.get(world.of("P"), "/sessions", limit=1))["data"]
-        ids = world.ids | {"session of P": session["id"]["id"]}
-        told = {}
-        for owner, lists in {"P": LISTS, "R": OF_R}.items():
-            for path, foreign in lists.items():
-                answers = [
-                    await app.refused(world.of(owner), "GET", path.format_map(ids), limit=1, idOffset=offset)
-                    for offset in (ids[foreign], ids["unknown"])
-                ]
-                told[path] = answers[0] == answers[1] and answers[0][:2] == (400, 31)
-        return told
+async def test_offset_that_is_anothers_row_is_answered_like_one_that_is_nobodys(app: rest.Rest):
+    world = await settled(app)
+    (session,) = (await app.get(world.of("P"), "/sessions", limit=1))["data"]
+    ids = world.ids | {"session of P": session["id"]["id"]}
+    told = {}
+    for owner, lists in {"P": LISTS, "R": OF_R}.items():
+        for path, foreign in lists.items():
+            answers = [
+                await app.refused(world.of(owner), "GET", path.format_map(ids), limit=1, idOffset=offset)
+                for offset in (ids[foreign], ids["unknown"])
+            ]
+            told[path] = answers[0] == answers[1] and answers[0][:2] == (400, 31)
 
-    assert settled(tmp_path, scenario) == dict.fromkeys([*LISTS, *OF_R], True)
+    assert told == dict.fromkeys([*LISTS, *OF_R], True)
 
 
 @pytest.mark.parametrize("search", ["%", "_", "%%", "[A-Z]", "*", "?", "\\", "' OR 1=1 --"])
-def test_search_knows_no_wildcards(tmp_path, search):
-    async def scenario(app, world):
-        found = {}
-        for path in SEARCHED:
-            answer = await app.get(world.of("P"), path.format_map(world.ids), limit=10, textSearch=search)
-            found[path] = answer["data"]
-        return found
+async def test_search_knows_no_wildcards(app: rest.Rest, search):
+    world = await settled(app)
+    found = {}
+    for path in SEARCHED:
+        answer = await app.get(world.of("P"), path.format_map(world.ids), limit=10, textSearch=search)
+        found[path] = answer["data"]
 
-    assert settled(tmp_path, scenario) == {path: [] for path in SEARCHED}
-
-
-def test_offset_text_beyond_the_own_rows_shows_no_others(tmp_path):
-    async def scenario(app, world):
-        every = {}
-        for path in SEARCHED:
-            address, own = path.format_map(world.ids), world.of("P")
-            all_of_it = await app.get(own, address, limit=1000)
-            from_the_start = await app.get(own, address, limit=1000, textOffset="\x01", idOffset=world.ids["unknown"])
-            every[path] = from_the_start["data"] == all_of_it["data"]
-        return every
-
-    assert settled(tmp_path, scenario) == dict.fromkeys(SEARCHED, True)
+    assert found == {path: [] for path in SEARCHED}
 
 
-def test_id_in_upper_case_is_the_same_and_reaches_no_further(tmp_path):
-    async def scenario(app, world):
-        ids = {name: text.upper() for name, text in world.ids.items()}
-        p = world.of("P")
-        own = [await app.get(p, path.format_map(ids)) for path in ("/vehicle/{V}", "/company/{P}", "/sensor/{on V}")]
-        lower = [
-            await app.get(p, path.format_map(world.ids)) for path in ("/vehicle/{V}", "/company/{P}", "/sensor/{on V}")
-        ]
-        bodies = (
-            ("POST", f"/company/{ids['P']}/relation/company", {"toCompanyId": {"id": ids["other"]}}),
-            ("POST", f"/driver/{ids['driver of P']}/relation/vehicle", {"vehicleId": ids["X"]}),
-            ("PUT", "/company", {"id": {"id": ids["other"]}, "name": "Mine"}),
-            ("POST", f"/sensor/{ids['free']}/vehicle/{ids['X']}", None),
-        )
-        refused = [(await app.refused(p, *call))[:2] for call in bodies]
-        return own == lower, refused
+async def test_offset_text_beyond_the_own_rows_shows_no_others(app: rest.Rest):
+    world = await settled(app)
+    every = {}
+    for path in SEARCHED:
+        address, own = path.format_map(world.ids), world.of("P")
+        all_of_it = await app.get(own, address, limit=1000)
+        from_the_start = await app.get(own, address, limit=1000, textOffset="\x01", idOffset=world.ids["unknown"])
+        every[path] = from_the_start["data"] == all_of_it["data"]
 
-    assert settled(tmp_path, scenario) == (True, [(400, 30), (403, 20), (403, 20), (403, 20)])
+    assert every == dict.fromkeys(SEARCHED, True)
+
+
+async def test_id_in_upper_case_is_the_same_and_reaches_no_further(app: rest.Rest):
+    world = await settled(app)
+    ids = {name: text.upper() for name, text in world.ids.items()}
+    p = world.of("P")
+    own = [await app.get(p, path.format_map(ids)) for path in ("/vehicle/{V}", "/company/{P}", "/sensor/{on V}")]
+    lower = [
+        await app.get(p, path.format_map(world.ids)) for path in ("/vehicle/{V}", "/company/{P}", "/sensor/{on V}")
+    ]
+    bodies = (
+        ("POST", f"/company/{ids['P']}/relation/company", {"toCompanyId": {"id": ids["other"]}}),
+        ("POST", f"/driver/{ids['driver of P']}/relation/vehicle", {"vehicleId": ids["X"]}),
+        ("PUT", "/company", {"id": {"id": ids["other"]}, "name": "Mine"}),
+        ("POST", f"/sensor/{ids['free']}/vehicle/{ids['X']}", None),
+    )
+    refused = [(await app.refused(p, *call))[:2] for call in bodies]
+
+    assert (own == lower, refused) == (True, [(400, 30), (403, 20), (403, 20), (403, 20)])
 
 
 FORGED = {
@@ -151,72 +143,68 @@ CHANGED = {
 }
 
 
-def test_change_hears_nothing_that_a_record_only_shows(tmp_path):
-    async def scenario(app, world):
-        changed = {}
-        for path, who in CHANGED.items():
-            address, login = path.format_map(world.ids), world.of(who)
-            before = (await app.call(login, "PUT", address, {})).json()
-            statuses = {(await app.call(login, "PUT", address, {name: FORGED[name]})).status_code for name in FORGED}
-            after = (await app.call(login, "PUT", address, {})).json()
-            changed[path] = statuses, {name: value for name, value in after.items() if before.get(name) != value}
-        return changed
+async def test_change_hears_nothing_that_a_record_only_shows(app: rest.Rest):
+    world = await settled(app)
+    changed = {}
+    for path, who in CHANGED.items():
+        address, login = path.format_map(world.ids), world.of(who)
+        before = (await app.call(login, "PUT", address, {})).json()
+        statuses = {(await app.call(login, "PUT", address, {name: FORGED[name]})).status_code for name in FORGED}
+        after = (await app.call(login, "PUT", address, {})).json()
+        changed[path] = statuses, {name: value for name, value in after.items() if before.get(name) != value}
 
-    # What its record shows is refused by name, anything else is ignored.
-    assert settled(tmp_path, scenario) == {path: ({200, 400}, {}) for path in CHANGED}
+    assert changed == {path: ({200, 400}, {}) for path in CHANGED}
 
 
-def test_access_token_of_anothers_device_is_not_taken_over(tmp_path):
-    async def scenario(app, world):
-        taken = {"credentialsId": "on-X".ljust(20, "-")}
-        refused = await app.refused(world.of("P"), "PUT", f"/sensor/{world.ids['free']}", taken)
-        return refused[:2], taken["credentialsId"] in refused[2]
+async def test_access_token_of_anothers_device_is_not_taken_over(app: rest.Rest):
+    world = await settled(app)
+    taken = {"credentialsId": "on-X".ljust(20, "-")}
+    refused = await app.refused(world.of("P"), "PUT", f"/sensor/{world.ids['free']}", taken)
 
-    assert settled(tmp_path, scenario) == ((400, 31), False)
-
-
-def test_of_a_key_that_is_there_twice_one_value_alone_is_checked_and_kept(tmp_path):
-    async def scenario(app, world):
-        body = b'{"vehicleNo":"W2","vehicleNo":"V","mileage":0,"mileage":1}'
-        return (await app.refused(world.of("P"), "PUT", f"/vehicle/{world.ids['W']}", body))[:2]
-
-    assert settled(tmp_path, scenario) == (400, 31)
+    assert (refused[:2], taken["credentialsId"] in refused[2]) == ((400, 31), False)
 
 
-def test_what_was_delegated_is_neither_delegated_on_nor_deleted_nor_moved(tmp_path):
-    async def scenario(app, world):
-        r, operator, v = world.of("R"), world.of("operator"), world.ids["V"]
-        lent_on = {"vehicleId": {"id": v}}
-        await delegating.register(app, r, world.of("S"))
-        await delegating.register(app, operator, world.of("S"))
-        calls = (
-            ("POST", f"/company/{world.ids['S']}/relation/vehicle", lent_on),
-            ("DELETE", f"/company/{world.ids['R']}/relation/vehicle/{v}", None),
-            ("DELETE", f"/vehicle/{v}", None),
-            ("POST", f"/vehicle/{v}/director/{world.ids['director of R']}", None),
-        )
-        refused = [(await app.refused(login, *call))[:2] for login in (r, operator) for call in calls]
-        moved = await app.refused(r, "PUT", f"/vehicle/{v}", {"companyId": FORGED["companyId"]})
-        kept = await app.get(r, f"/vehicle/{v}")
-        return refused, moved[:2], kept["companyId"]["id"] == world.ids["P"]
+async def test_of_a_key_that_is_there_twice_one_value_alone_is_checked_and_kept(app: rest.Rest):
+    world = await settled(app)
+    body = b'{"vehicleNo":"W2","vehicleNo":"V","mileage":0,"mileage":1}'
+    found = (await app.refused(world.of("P"), "PUT", f"/vehicle/{world.ids['W']}", body))[:2]
 
-    assert settled(tmp_path, scenario) == ([(403, 20)] * 8, (400, 31), True)
+    assert found == (400, 31)
 
 
-def test_who_changes_a_partner_gets_nothing_of_it_for_another_service(tmp_path):
-    async def scenario(app, world):
-        path, operator = f"/company/{world.ids['P']}", world.of("operator")
-        forged = {"serviceType": "other"}, {"masterId": {"id": world.ids["other"]}}
-        refused = [(await app.refused(operator, "PUT", path, body))[:2] for body in forged]
-        # How to reach somebody is text: it makes nobody's account an administrator's.
-        changed = (await app.call(operator, "PUT", path, {"picEmail": "admin@other.example"})).json()
-        listed = await app.get(world.of("P"), f"{path}/admins", limit=9)
-        return refused, changed["masterId"]["id"] == world.ids["operator"], [each["email"] for each in listed["data"]]
+async def test_what_was_delegated_is_neither_delegated_on_nor_deleted_nor_moved(app: rest.Rest):
+    world = await settled(app)
+    r, operator, v = world.of("R"), world.of("operator"), world.ids["V"]
+    lent_on = {"vehicleId": {"id": v}}
+    await delegating.register(app, r, world.of("S"))
+    await delegating.register(app, operator, world.of("S"))
+    calls = (
+        ("POST", f"/company/{world.ids['S']}/relation/vehicle", lent_on),
+        ("DELETE", f"/company/{world.ids['R']}/relation/vehicle/{v}", None),
+        ("DELETE", f"/vehicle/{v}", None),
+        ("POST", f"/vehicle/{v}/director/{world.ids['director of R']}", None),
+    )
+    refused = [(await app.refused(login, *call))[:2] for login in (r, operator) for call in calls]
+    moved = await app.refused(r, "PUT", f"/vehicle/{v}", {"companyId": FORGED["companyId"]})
+    kept = await app.get(r, f"/vehicle/{v}")
 
-    assert settled(tmp_path, scenario) == ([(400, 31)] * 2, True, ["p@admins.example"])
+    assert (refused, moved[:2], kept["companyId"]["id"] == world.ids["P"]) == ([(403, 20)] * 8, (400, 31), True)
 
 
-def test_nobody_makes_a_platform_administrator_or_carrier_over_rest(tmp_path):
+async def test_who_changes_a_partner_gets_nothing_of_it_for_another_service(app: rest.Rest):
+    world = await settled(app)
+    path, operator = f"/company/{world.ids['P']}", world.of("operator")
+    forged = {"serviceType": "other"}, {"masterId": {"id": world.ids["other"]}}
+    refused = [(await app.refused(operator, "PUT", path, body))[:2] for body in forged]
+    # How to reach somebody is text: it makes nobody's account an administrator's.
+    changed = (await app.call(operator, "PUT", path, {"picEmail": "admin@other.example"})).json()
+    listed = await app.get(world.of("P"), f"{path}/admins", limit=9)
+    found = refused, changed["masterId"]["id"] == world.ids["operator"], [each["email"] for each in listed["data"]]
+
+    assert found == ([(400, 31)] * 2, True, ["p@admins.example"])
+
+
+async def test_nobody_makes_a_platform_administrator_or_carrier_over_rest(app: rest.Rest):
     forged = {
         "scopes": ["SYS_ADMIN"],
         "role": "CARRIER",
@@ -224,21 +212,20 @@ def test_nobody_makes_a_platform_administrator_or_carrier_over_rest(tmp_path):
         "password": "pass phrase",
     }
 
-    async def scenario(app, world):
-        made = []
-        for number, (who, path) in enumerate(
-            (
-                ("P", "/director"),
-                ("P", "/driver"),
-                ("P", "/company/{P}/admin"),
-                ("operator", "/company/{P}/admin"),
-                ("platform administrator", "/company/{P}/admin"),
-            )
-        ):
-            body = {**forged, "email": f"forged{number}@x.example"}
-            address, login = path.format_map(world.ids), world.of(who)
-            assert (await app.refused(login, "POST", address, {**body, "authority": "SYS_ADMIN"}))[:2] == (400, 31)
-            made.append((await app.post(login, address, body))["authority"])
-        return made
+    world = await settled(app)
+    made = []
+    for number, (who, path) in enumerate(
+        (
+            ("P", "/director"),
+            ("P", "/driver"),
+            ("P", "/company/{P}/admin"),
+            ("operator", "/company/{P}/admin"),
+            ("platform administrator", "/company/{P}/admin"),
+        )
+    ):
+        body = {**forged, "email": f"forged{number}@x.example"}
+        address, login = path.format_map(world.ids), world.of(who)
+        assert (await app.refused(login, "POST", address, {**body, "authority": "SYS_ADMIN"}))[:2] == (400, 31)
+        made.append((await app.post(login, address, body))["authority"])
 
-    assert settled(tmp_path, scenario) == ["DIRECTOR", "DRIVER", "COMPANY_ADMIN", "COMPANY_ADMIN", "COMPANY_ADMIN"]
+    assert made == ["DIRECTOR", "DRIVER", "COMPANY_ADMIN", "COMPANY_ADMIN", "COMPANY_ADMIN"]

@@ -343,28 +343,25 @@ async def test_import_is_one_entry_of_the_company_and_the_first_of_each_vehicle(
     assert [entry["event"] for entry in later] == ["CHANGED"]
 
 
-def test_pages_go_by_key_in_both_orders_and_meet_every_entry_once(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        path = f"/vehicle/{await delegating.new_vehicle(app, admin)}"
-        for number in range(7):
-            app.now_ms += 1_000
-            await app.call(admin, "PUT", path, {"vendor": str(number)})
-        found = {}
-        for ascending in (True, False):
-            seen, offset = [], {}
-            while True:
-                page = await app.get(admin, f"{path}/history", limit=3, ascOrder=ascending, **offset)
-                seen += [entry["createdTime"] - rest.NOW_MS for entry in page["data"]]
-                if not page["hasNext"]:
-                    break
-                offset = {"idOffset": page["nextPageLink"]["idOffset"]}
-            found[ascending] = seen
-        between = await entries(app, admin, path, startTime=rest.NOW_MS + 2_000, endTime=rest.NOW_MS + 3_000)
-        unknown = await app.refused(admin, "GET", f"{path}/history", limit=3, idOffset=delegating.UNKNOWN)
-        return found, [entry["createdTime"] - rest.NOW_MS for entry in between], unknown[:2]
-
-    found, between, unknown = rest.run(tmp_path, scenario)
+async def test_pages_go_by_key_in_both_orders_and_meet_every_entry_once(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    path = f"/vehicle/{await delegating.new_vehicle(app, admin)}"
+    for number in range(7):
+        app.now_ms += 1_000
+        await app.call(admin, "PUT", path, {"vendor": str(number)})
+    found = {}
+    for ascending in (True, False):
+        seen, offset = [], {}
+        while True:
+            page = await app.get(admin, f"{path}/history", limit=3, ascOrder=ascending, **offset)
+            seen += [entry["createdTime"] - rest.NOW_MS for entry in page["data"]]
+            if not page["hasNext"]:
+                break
+            offset = {"idOffset": page["nextPageLink"]["idOffset"]}
+        found[ascending] = seen
+    between = await entries(app, admin, path, startTime=rest.NOW_MS + 2_000, endTime=rest.NOW_MS + 3_000)
+    unknown = await app.refused(admin, "GET", f"{path}/history", limit=3, idOffset=delegating.UNKNOWN)
+    between, unknown = [entry["createdTime"] - rest.NOW_MS for entry in between], unknown[:2]
 
     assert found[True] == [number * 1_000 for number in range(8)]
     assert found[False] == found[True][::-1]

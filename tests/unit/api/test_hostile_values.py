@@ -55,7 +55,7 @@ async def test_text_is_data_and_comes_back_as_sent(app: Rest) -> None:
     assert [made, [row["vehicleNo"] for row in listed["data"]]] == [texts, texts]
 
 
-def test_what_a_registration_does_not_know_is_not_heard(tmp_path: Any) -> None:
+async def test_what_a_registration_does_not_know_is_not_heard(app: Rest) -> None:
     forged = {
         "ID": {"id": "11111111-1111-1111-8111-111111111111"},
         "created_ms": 1,
@@ -69,23 +69,21 @@ def test_what_a_registration_does_not_know_is_not_heard(tmp_path: Any) -> None:
         "enabled": False,
     }
 
-    async def scenario(rest: Rest) -> list[dict[str, Any]]:
-        operator, admin = await rest.operator("taxi")
-        partner = await rest.post(admin, "/company", {**support.company_body("taxi", "p@x.example"), **forged})
-        vehicle = await rest.post(admin, "/vehicle", {**forged, "vehicleNo": "1", "mileage": 1})
-        body = {"serialNo": "1", "type": "GPS", "credentialsId": "x" * 20}
-        sensor = await rest.post(admin, "/sensor", {**forged, **body})
-        person = {"name": "Oh", "email": "oh@x.example", "password": "pass phrase"}
-        driver = await rest.post(admin, "/driver", {**forged, **person})
-        own = {"companyId": operator["id"]}
-        unset = {"id": ids.PLACEHOLDER}
-        assert {"master": False, "masterId": operator["id"], "serviceType": "taxi"}.items() <= partner.items()
-        assert {**own, "status": "DEACTIVATED", "directorId": unset, "serviceType": "taxi"}.items() <= vehicle.items()
-        assert {**own, "status": "DEACTIVATED", "vehicleId": unset}.items() <= sensor.items()
-        assert {**own, "authority": Authority.DRIVER, "vehicleId": None}.items() <= driver.items()
-        return [partner, vehicle, sensor, driver]
+    operator, admin = await app.operator("taxi")
+    partner = await app.post(admin, "/company", {**support.company_body("taxi", "p@x.example"), **forged})
+    vehicle = await app.post(admin, "/vehicle", {**forged, "vehicleNo": "1", "mileage": 1})
+    body = {"serialNo": "1", "type": "GPS", "credentialsId": "x" * 20}
+    sensor = await app.post(admin, "/sensor", {**forged, **body})
+    person = {"name": "Oh", "email": "oh@x.example", "password": "pass phrase"}
+    driver = await app.post(admin, "/driver", {**forged, **person})
+    own = {"companyId": operator["id"]}
+    unset = {"id": ids.PLACEHOLDER}
+    assert {"master": False, "masterId": operator["id"], "serviceType": "taxi"}.items() <= partner.items()
+    assert {**own, "status": "DEACTIVATED", "directorId": unset, "serviceType": "taxi"}.items() <= vehicle.items()
+    assert {**own, "status": "DEACTIVATED", "vehicleId": unset}.items() <= sensor.items()
+    assert {**own, "authority": Authority.DRIVER, "vehicleId": None}.items() <= driver.items()
 
-    for record in support.run(tmp_path, scenario):
+    for record in [partner, vehicle, sensor, driver]:
         assert record["id"] != forged["ID"]
         assert record["createdTime"] == support.NOW_MS
 

@@ -444,13 +444,15 @@ async def test_files_that_arrive_are_bounded_together_on_disk(app: rest.Rest, si
 
 
 @pytest.mark.parametrize("query", [{"dryRun": "x"}, {"skipBadRows": "1"}])
-def test_flags_that_are_neither_true_nor_false_are_refused_before_the_file(tmp_path, query):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        return await app.refused(admin, "POST", "/vehicles/bulk", b"", **query)
-
+async def test_flags_that_are_neither_true_nor_false_are_refused_before_the_file(app: rest.Rest, query):
     (name,) = query
-    assert rest.run(tmp_path, scenario) == (400, 31, f"Parameter '{name}' must be true or false.")
+    _, admin = await app.operator("ace")
+
+    assert await app.refused(admin, "POST", "/vehicles/bulk", b"", **query) == (
+        400,
+        31,
+        f"Parameter '{name}' must be true or false.",
+    )
 
 
 async def test_drivers_and_directors_may_not_import_what_they_may_not_register(app: rest.Rest):
@@ -510,23 +512,22 @@ async def test_number_registered_between_check_and_insert_is_told_like_any_other
 
 
 @pytest.mark.parametrize("names", ["ABCDEFGH", "ABC"])
-def test_numbers_registered_one_by_one_before_each_write_of_an_import_are_bad_rows_of_it(tmp_path, monkeypatch, names):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        waiting = [*reversed(names)]
-        write = app.contexts.context.store.write
+async def test_numbers_registered_one_by_one_before_each_write_of_an_import_are_bad_rows_of_it(
+    app: rest.Rest, monkeypatch, names
+):
+    _, admin = await app.operator("ace")
+    waiting = [*reversed(names)]
+    write = app.contexts.context.store.write
 
-        async def late(work):
-            if waiting and work.__module__ == registration.__name__:
-                answer = await app.call(admin, "POST", "/vehicle", {"vehicleNo": waiting.pop(0), "mileage": 1})
-                assert answer.status_code in (200, 400)
-            return await write(work)
+    async def late(work):
+        if waiting and work.__module__ == registration.__name__:
+            answer = await app.call(admin, "POST", "/vehicle", {"vehicleNo": waiting.pop(0), "mileage": 1})
+            assert answer.status_code in (200, 400)
+        return await write(work)
 
-        monkeypatch.setattr(app.contexts.context.store, "write", late)
-        content = b"vehicleNo,mileage\n" + b"".join(b"%c,1\n" % number for number in names.encode())
-        return await sent(app, admin, content, skipBadRows="true"), await numbers(app)
-
-    answer, kept = rest.run(tmp_path, scenario)
+    monkeypatch.setattr(app.contexts.context.store, "write", late)
+    content = b"vehicleNo,mileage\n" + b"".join(b"%c,1\n" % number for number in names.encode())
+    answer, kept = await sent(app, admin, content, skipBadRows="true"), await numbers(app)
 
     assert kept == [*names]
     assert answer["created"] + answer["errorCount"] == len(names)

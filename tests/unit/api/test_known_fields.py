@@ -1,6 +1,5 @@
 """Fields that a record shows and a request does not write: echoed as they are, or refused by name, never dropped."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from dataclasses import field as made_of
 from types import UnionType
@@ -8,7 +7,7 @@ from typing import Any, get_args
 
 import msgspec
 import pytest
-from tests.support import lines, rest
+from tests.support import lines
 from tests.support.access_world import APPLICATION, PERSON, Undoing, World, settled
 from tests.support.rest import Login, Rest
 
@@ -135,69 +134,61 @@ async def _undoing(app: Rest) -> World:
 
 
 @pytest.mark.once("refused before a store is asked")
-def test_registration_refuses_what_only_the_record_shows_by_name(tmp_path: Any) -> None:
-    async def scenario(app: Rest) -> dict[str, tuple[dict[str, Any], Any]]:
-        world = await _undoing(app)
-        found = {}
-        for name, asked in MAKING.items():
-            operation = OPERATIONS[name]
-            path, login, body = asked.path(operation, world), _login(world, asked), asked.body(world)
-            refused = {
-                field: await app.call(login, operation.method, path, {**body, field: "other"})
-                for field in _read_only(operation)
-            }
-            nothing = dict.fromkeys(_read_only(operation))
-            found[name] = refused, await app.call(login, operation.method, path, {**body, **nothing})
-        return found
+async def test_registration_refuses_what_only_the_record_shows_by_name(app: Rest) -> None:
+    world = await _undoing(app)
+    found = {}
+    for name, asked in MAKING.items():
+        operation = OPERATIONS[name]
+        path, login, body = asked.path(operation, world), _login(world, asked), asked.body(world)
+        refused = {
+            field: await app.call(login, operation.method, path, {**body, field: "other"})
+            for field in _read_only(operation)
+        }
+        nothing = dict.fromkeys(_read_only(operation))
+        found[name] = refused, await app.call(login, operation.method, path, {**body, **nothing})
 
-    for name, (refused, made) in rest.run(tmp_path, scenario).items():
+    for name, (refused, made) in found.items():
         assert refused, name
         for field, answer in refused.items():
             assert (answer.status_code, answer.json()["message"].split("'")[1]) == (400, field), name
         assert made.status_code == 200, made.text
 
 
-def test_registration_takes_what_the_record_shows_all_the_same(tmp_path: Any) -> None:
-    async def scenario(app: Rest) -> dict[str, tuple[Any, Any]]:
-        world = await _undoing(app)
-        found = {}
-        for name in MAKING.keys() - {"applications.submit"}:
-            operation, asked = OPERATIONS[name], MAKING[name]
-            own: dict[str, Any] = {"companyId": world.ids["P"], "status": "DEACTIVATED", "sensorCount": 0}
-            own |= {"vehicleId": {"id": "13814000-1dd2-11b2-8080-808080808080"}, "additionalInfo": ""}
-            if name != "rights.give_director":
-                own["fromCompanyId"] = {"id": world.ids[asked.who or ""].upper()}
-            echoed = {field: value for field, value in own.items() if field in _read_only(operation)}
-            sent = {**asked.body(world), **echoed}
-            path = asked.path(operation, world)
-            found[name] = echoed, await app.call(_login(world, asked), operation.method, path, sent)
-        return found
+async def test_registration_takes_what_the_record_shows_all_the_same(app: Rest) -> None:
+    world = await _undoing(app)
+    found = {}
+    for name in MAKING.keys() - {"applications.submit"}:
+        operation, asked = OPERATIONS[name], MAKING[name]
+        own: dict[str, Any] = {"companyId": world.ids["P"], "status": "DEACTIVATED", "sensorCount": 0}
+        own |= {"vehicleId": {"id": "13814000-1dd2-11b2-8080-808080808080"}, "additionalInfo": ""}
+        if name != "rights.give_director":
+            own["fromCompanyId"] = {"id": world.ids[asked.who or ""].upper()}
+        echoed = {field: value for field, value in own.items() if field in _read_only(operation)}
+        sent = {**asked.body(world), **echoed}
+        path = asked.path(operation, world)
+        found[name] = echoed, await app.call(_login(world, asked), operation.method, path, sent)
 
-    for name, (echoed, made) in rest.run(tmp_path, scenario).items():
+    for name, (echoed, made) in found.items():
         assert made.status_code == 200, made.text
         assert echoed or name == "companies.register"
 
 
 @pytest.mark.parametrize("name", sorted(CHANGING))
-def test_change_takes_the_records_own_values_and_refuses_others_by_name(tmp_path: Any, name: str) -> None:
+async def test_change_takes_the_records_own_values_and_refuses_others_by_name(app: Rest, name: str) -> None:
     operation, asked = OPERATIONS[name], CHANGING[name]
 
-    async def scenario(app: Rest) -> Iterator[Any]:
-        world = await settled(app)
-        path, login, body = asked.path(operation, world), _login(world, asked), asked.body(world)
-        before = (await app.call(login, "PUT", path, body)).json()
-        echoed = (await app.call(login, "PUT", path, before)).json()
-        fields = [field for field in _read_only(operation) if field in before and field not in (*MOVED, *asked.ids)]
-        refused = {
-            (field, sent): await app.call(login, "PUT", path, {**body, field: value})
-            for field in fields
-            for sent, value in (("other", _other(before[field])), ("null", None))
-        }
-        moved = {field: _other(before[field]) for field in MOVED & before.keys()}
-        after = (await app.call(login, "PUT", path, {**body, **moved})).json()
-        return before, echoed, refused, after
-
-    before, echoed, refused, after = rest.run(tmp_path, scenario)
+    world = await settled(app)
+    path, login, body = asked.path(operation, world), _login(world, asked), asked.body(world)
+    before = (await app.call(login, "PUT", path, body)).json()
+    echoed = (await app.call(login, "PUT", path, before)).json()
+    fields = [field for field in _read_only(operation) if field in before and field not in (*MOVED, *asked.ids)]
+    refused = {
+        (field, sent): await app.call(login, "PUT", path, {**body, field: value})
+        for field in fields
+        for sent, value in (("other", _other(before[field])), ("null", None))
+    }
+    moved = {field: _other(before[field]) for field in MOVED & before.keys()}
+    after = (await app.call(login, "PUT", path, {**body, **moved})).json()
 
     assert refused
     assert echoed == before == after
@@ -209,21 +200,19 @@ def test_change_takes_the_records_own_values_and_refuses_others_by_name(tmp_path
             assert (answer.status_code, answer.json()["message"].split("'")[1]) == (400, field)
 
 
-def test_registration_keeps_every_other_field_of_its_body(tmp_path: Any) -> None:
-    async def scenario(app: Rest) -> dict[str, tuple[dict[str, Any], Any]]:
-        world = await _undoing(app)
-        found = {}
-        for name in MAKING.keys() - {"applications.submit"}:
-            operation, asked = OPERATIONS[name], MAKING[name]
-            examples = msgspec.json.schema_components((operation.request,))[1]
-            properties = examples[operation.request.__name__]["properties"]
-            sent = {field: each["examples"][0] for field, each in properties.items() if "examples" in each}
-            sent |= asked.body(world) | ({"serviceType": "ace"} if "serviceType" in sent else {})
-            path = asked.path(operation, world)
-            found[name] = sent, await app.call(_login(world, asked), operation.method, path, sent)
-        return found
+async def test_registration_keeps_every_other_field_of_its_body(app: Rest) -> None:
+    world = await _undoing(app)
+    found = {}
+    for name in MAKING.keys() - {"applications.submit"}:
+        operation, asked = OPERATIONS[name], MAKING[name]
+        examples = msgspec.json.schema_components((operation.request,))[1]
+        properties = examples[operation.request.__name__]["properties"]
+        sent = {field: each["examples"][0] for field, each in properties.items() if "examples" in each}
+        sent |= asked.body(world) | ({"serviceType": "ace"} if "serviceType" in sent else {})
+        path = asked.path(operation, world)
+        found[name] = sent, await app.call(_login(world, asked), operation.method, path, sent)
 
-    for sent, made in rest.run(tmp_path, scenario).values():
+    for sent, made in found.values():
         assert made.status_code == 200, made.text
         shown = {field: value for field, value in sent.items() if field != "password"}
         assert {field: made.json().get(field) for field in shown} == shown

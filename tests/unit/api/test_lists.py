@@ -64,22 +64,18 @@ def _asking(path: str, query: str) -> str:
 LISTS = {"vehicles", "sensors", "trips", "microtrips", "scores", "events"}
 
 
-def test_h10_id_offset_is_exclusive_and_must_name_an_item_of_this_very_list(tmp_path: Any) -> None:
-    async def scenario(app: Rest) -> dict[str, tuple[list[str], list[list[str]], list[Any]]]:
-        owner, lists = await _fleet(app, "taxi")
-        _, foreign = await _fleet(app, "bus")
-        found = {}
-        for name, (path, items) in lists.items():
-            pages = [await app.get(owner, _asking(path, f"limit=9&idOffset={item}")) for item in items]
-            others = [foreign[name][1][1], UNKNOWN]
-            found[name] = (
-                items,
-                [[row["id"]["id"] for row in page["data"]] for page in pages],
-                [await app.refused(owner, "GET", _asking(path, f"limit=9&idOffset={other}")) for other in others],
-            )
-        return found
-
-    found = rest.run(tmp_path, scenario)
+async def test_h10_id_offset_is_exclusive_and_must_name_an_item_of_this_very_list(app: Rest) -> None:
+    owner, lists = await _fleet(app, "taxi")
+    _, foreign = await _fleet(app, "bus")
+    found = {}
+    for name, (path, items) in lists.items():
+        pages = [await app.get(owner, _asking(path, f"limit=9&idOffset={item}")) for item in items]
+        others = [foreign[name][1][1], UNKNOWN]
+        found[name] = (
+            items,
+            [[row["id"]["id"] for row in page["data"]] for page in pages],
+            [await app.refused(owner, "GET", _asking(path, f"limit=9&idOffset={other}")) for other in others],
+        )
 
     assert found.keys() == LISTS
     for name, (items, after, refused) in found.items():
@@ -87,19 +83,17 @@ def test_h10_id_offset_is_exclusive_and_must_name_an_item_of_this_very_list(tmp_
         assert refused == [(400, 31, "Parameter 'idOffset' does not name an item of this list.")] * 2, name
 
 
-def test_query_of_a_foreign_list_is_not_looked_at(tmp_path: Any) -> None:
-    async def scenario(app: Rest) -> dict[str, list[Any]]:
-        owner, lists = await _fleet(app, "taxi")
-        _, stranger = await app.operator("bus")
-        found = {}
-        for name, (path, items) in lists.items():
-            queries = ("", "limit=x", "limit=0", "limit=9&idOffset=x", f"limit=9&idOffset={items[0]}")
-            foreign = [(await app.refused(stranger, "GET", _asking(path, query)))[:2] for query in queries]
-            own = [(await app.refused(owner, "GET", _asking(path, query)))[:2] for query in queries[:-1]]
-            found[name] = [foreign, own]
-        return found
+async def test_query_of_a_foreign_list_is_not_looked_at(app: Rest) -> None:
+    owner, lists = await _fleet(app, "taxi")
+    _, stranger = await app.operator("bus")
+    found = {}
+    for name, (path, items) in lists.items():
+        queries = ("", "limit=x", "limit=0", "limit=9&idOffset=x", f"limit=9&idOffset={items[0]}")
+        foreign = [(await app.refused(stranger, "GET", _asking(path, query)))[:2] for query in queries]
+        own = [(await app.refused(owner, "GET", _asking(path, query)))[:2] for query in queries[:-1]]
+        found[name] = [foreign, own]
 
-    assert rest.run(tmp_path, scenario) == {name: [[(403, 20)] * 5, [(400, 31)] * 4] for name in LISTS}
+    assert found == {name: [[(403, 20)] * 5, [(400, 31)] * 4] for name in LISTS}
 
 
 @pytest.mark.parametrize(

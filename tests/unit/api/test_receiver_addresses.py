@@ -82,11 +82,9 @@ def test_administrators_see_the_address_of_a_receiver_as_it_was_sent(tmp_path, r
             assert (code, {name: record[name] for name in SENT}) == (200, SENT)
 
 
-def test_registration_and_change_echo_the_address_as_it_was_sent(tmp_path):
-    async def scenario(app):
-        registered, admin = await app.operator("ace", **SENT)
-        changed = await app.call(admin, "PUT", f"/company/{admin.company_id}", {"region": "Busan"})
-        return registered, changed.json()
+async def test_registration_and_change_echo_the_address_as_it_was_sent(app: rest.Rest):
+    registered, admin = await app.operator("ace", **SENT)
+    changed = await app.call(admin, "PUT", f"/company/{admin.company_id}", {"region": "Busan"})
 
-    for record in rest.run(tmp_path, scenario):
+    for record in (registered, changed.json()):
         assert {name: record[name] for name in SENT} == SENT

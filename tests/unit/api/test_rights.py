@@ -386,30 +386,27 @@ async def test_managing_director_and_others_who_drive_go_on_when_a_right_is_take
     assert found == expected
 
 
-def test_rights_of_one_role_are_paged_by_vehicle_number(tmp_path):
-    async def scenario(app):
-        of = await delegating.companies(app)
-        director = await delegating.director(app, of.owner, "director")
-        for number in "4213":
-            vehicle_id = await delegating.new_vehicle(app, of.owner, number)
-            await delegating.give(app, of.owner, director, vehicle_id)
-            if number in "13":
-                await delegating.give(app, of.owner, director, vehicle_id, drive=True)
+async def test_rights_of_one_role_are_paged_by_vehicle_number(app: rest.Rest):
+    of = await delegating.companies(app)
+    director = await delegating.director(app, of.owner, "director")
+    for number in "4213":
+        vehicle_id = await delegating.new_vehicle(app, of.owner, number)
+        await delegating.give(app, of.owner, director, vehicle_id)
+        if number in "13":
+            await delegating.give(app, of.owner, director, vehicle_id, drive=True)
 
-        async def walk(drive):
-            found, query = [], {"limit": 1}
-            while query:
-                page = await app.get(director, f"{delegating.rights(director, drive=drive)}s", **query)
-                found += [(record["vehicleNo"], record["userRole"]) for record in page["data"]]
-                query = page["nextPageLink"] and {"limit": 1, "idOffset": page["nextPageLink"]["idOffset"]}
-            return found
+    async def walk(drive):
+        found, query = [], {"limit": 1}
+        while query:
+            page = await app.get(director, f"{delegating.rights(director, drive=drive)}s", **query)
+            found += [(record["vehicleNo"], record["userRole"]) for record in page["data"]]
+            query = page["nextPageLink"] and {"limit": 1, "idOffset": page["nextPageLink"]["idOffset"]}
+        return found
 
-        unknown = await app.refused(
-            director, "GET", f"{delegating.rights(director, drive=True)}s?limit=1&idOffset={UNKNOWN}"
-        )
-        return await walk(False), await walk(True), unknown[:2]
-
-    directs, drives, unknown = rest.run(tmp_path, scenario)
+    unknown = await app.refused(
+        director, "GET", f"{delegating.rights(director, drive=True)}s?limit=1&idOffset={UNKNOWN}"
+    )
+    directs, drives, unknown = await walk(False), await walk(True), unknown[:2]
 
     assert directs == [(number, "DELEGATED_DIRECTOR") for number in "1234"]
     assert drives == [("1", "DRIVER"), ("3", "DRIVER")]

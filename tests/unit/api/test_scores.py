@@ -161,14 +161,12 @@ async def test_events_of_one_analysis_come_newest_event_first(app: Rest) -> None
 
 
 @pytest.mark.parametrize("offset", [UNKNOWN, OTHER_TRIP])
-def test_offset_that_is_no_item_of_the_list_is_refused(tmp_path: Path, offset: str) -> None:
-    async def scenario(rest: Rest) -> Any:
-        owner = await _owner(rest)
-        path = f"/api/tre/v1_3/vehicle/{VEHICLE}/analytics/gpsEvent"
-        return await rest.refused(owner, "GET", path, limit=1, idOffset=offset)
-
+async def test_offset_that_is_no_item_of_the_list_is_refused(app: Rest, offset: str) -> None:
     expected = (400, 31, "Parameter 'idOffset' does not name an item of this list.")
-    assert support.run(tmp_path, scenario) == expected
+    owner = await _owner(app)
+    path = f"/api/tre/v1_3/vehicle/{VEHICLE}/analytics/gpsEvent"
+
+    assert await app.refused(owner, "GET", path, limit=1, idOffset=offset) == expected
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ async def vehicle_and_sensor(app, admin, **fields):
     return vehicle["id"]["id"], sensor["id"]["id"]
 
 
-def test_registration_refusals_name_the_parameter(tmp_path):
+async def test_registration_refusals_name_the_parameter(app: rest.Rest):
     cases = {
         "no serial": sensor_body(serialNo=None),
         "no type": sensor_body(type=""),
@@ -33,12 +33,11 @@ def test_registration_refusals_name_the_parameter(tmp_path):
         "mission": sensor_body(missionType="auto"),
     }
 
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        return {name: await app.refused(admin, "POST", "/sensor", body) for name, body in cases.items()}
-
     form = "Parameter 'credentialsId' must be exactly 20 printable ASCII characters without '/', '+', '#' and blank."
-    assert rest.run(tmp_path, scenario) == {
+    _, admin = await app.operator("ace")
+    found = {name: await app.refused(admin, "POST", "/sensor", body) for name, body in cases.items()}
+
+    assert found == {
         "no serial": (400, 31, "Parameter 'serialNo' can't be empty!"),
         "no type": (400, 31, "Parameter 'type' can't be empty!"),
         "no token": (400, 31, "Parameter 'credentialsId' can't be empty!"),

@@ -126,7 +126,7 @@ async def test_microtrips_are_answered_newest_first_with_numbers_where_clients_n
     assert latest == newest
 
 
-def test_pages_of_trips_and_microtrips_visit_every_row_once_in_both_directions(tmp_path):
+async def test_pages_of_trips_and_microtrips_visit_every_row_once_in_both_directions(app: rest.Rest):
     async def visited(app, login, path, **query):
         seen, more = [], True
         while more:
@@ -137,31 +137,30 @@ def test_pages_of_trips_and_microtrips_visit_every_row_once_in_both_directions(t
             query = {key: value for key, value in (page["nextPageLink"] or {}).items() if value is not None}
         return seen
 
-    async def scenario(app):
-        admin, on = await fleet(app)
-
-        def rows(tx):
-            kept = [journeys.keep_trip(tx, app.ids, created_ms=FIRST_MS + at // 2, **on) for at in range(5)]
-            later = ids.TimeIds(node=0x43)
-            for at in range(5):
-                journeys.keep_microtrip(tx, later, kept[0][0], created_ms=FIRST_MS + at // 2, payload={})
-            return kept[0][1]
-
-        trip_id = await keep(app, rows)
-        paths = [f"/vehicle/{on['vehicle_id']}/trips", f"/trip/{trip_id}/microtrips"]
-        return [
-            [
-                await visited(app, admin, path, limit=2),
-                await visited(app, admin, path, limit=2, ascOrder="true"),
-                await visited(app, admin, path, limit=1, startTime=FIRST_MS + 1, endTime=FIRST_MS + 1),
-                await visited(app, admin, path, limit=1000, endTime=FIRST_MS - 1),
-            ]
-            for path in paths
-        ]
-
     expected = [FIRST_MS + at for at in (0, 0, 1, 1, 2)]
     one = [FIRST_MS + 1] * 2
-    assert rest.run(tmp_path, scenario) == [[expected[::-1], expected, one, []]] * 2
+    admin, on = await fleet(app)
+
+    def rows(tx):
+        kept = [journeys.keep_trip(tx, app.ids, created_ms=FIRST_MS + at // 2, **on) for at in range(5)]
+        later = ids.TimeIds(node=0x43)
+        for at in range(5):
+            journeys.keep_microtrip(tx, later, kept[0][0], created_ms=FIRST_MS + at // 2, payload={})
+        return kept[0][1]
+
+    trip_id = await keep(app, rows)
+    paths = [f"/vehicle/{on['vehicle_id']}/trips", f"/trip/{trip_id}/microtrips"]
+    found = [
+        [
+            await visited(app, admin, path, limit=2),
+            await visited(app, admin, path, limit=2, ascOrder="true"),
+            await visited(app, admin, path, limit=1, startTime=FIRST_MS + 1, endTime=FIRST_MS + 1),
+            await visited(app, admin, path, limit=1000, endTime=FIRST_MS - 1),
+        ]
+        for path in paths
+    ]
+
+    assert found == [[expected[::-1], expected, one, []]] * 2
 
 
 async def test_latest_with_nothing_stored_is_not_found(app: rest.Rest):

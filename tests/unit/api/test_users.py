@@ -73,13 +73,12 @@ async def test_driver_with_the_placeholder_id_or_an_administrators_is_unknown(ap
     assert found == [(404, 32, "There is no driver with this id.")] * 2
 
 
-def test_records_never_show_a_password(tmp_path):
-    async def scenario(app):
-        _, ace = await app.operator("ace")
-        registered = await app.call(ace, "POST", "/driver", BODY)
-        return registered.text, (await app.call(ace, "GET", f"/driver/{registered.json()['id']['id']}")).text
+async def test_records_never_show_a_password(app: rest.Rest):
+    _, ace = await app.operator("ace")
+    registered = await app.call(ace, "POST", "/driver", BODY)
+    found = registered.text, (await app.call(ace, "GET", f"/driver/{registered.json()['id']['id']}")).text
 
-    for text in rest.run(tmp_path, scenario):
+    for text in found:
         assert "pass phrase" not in text
         assert "argon2" not in text
 

@@ -31,24 +31,21 @@ async def test_change_replaces_what_is_named_and_leaves_the_rest(app: rest.Rest)
     assert after == changed
 
 
-def test_lists_of_vehicles_and_rights_go_by_a_new_number(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        director = await delegating.director(app, admin, "director")
-        vehicles = [await vehicle_of(app, admin, number) for number in ("1", "2", "3")]
-        for vehicle_id in vehicles:
-            await delegating.give(app, admin, director, vehicle_id)
-        await app.call(admin, "PUT", f"/vehicle/{vehicles[0]}", {"vehicleNo": "4"})
-        scope, of_rights = (access.scope_of(director.actor, each) for each in (Action.VEHICLE_READ, Action.RIGHT_READ))
+async def test_lists_of_vehicles_and_rights_go_by_a_new_number(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    director = await delegating.director(app, admin, "director")
+    vehicles = [await vehicle_of(app, admin, number) for number in ("1", "2", "3")]
+    for vehicle_id in vehicles:
+        await delegating.give(app, admin, director, vehicle_id)
+    await app.call(admin, "PUT", f"/vehicle/{vehicles[0]}", {"vehicleNo": "4"})
+    scope, of_rights = (access.scope_of(director.actor, each) for each in (Action.VEHICLE_READ, Action.RIGHT_READ))
 
-        def work(tx):
-            held = rights.of_user(tx, of_rights, director.user_id, UserRole.DELEGATED_DIRECTOR, Window(limit=9))
-            listed = listing.LIST.page(tx, scope, listing.Filters(), PageRequest(limit=9, by="number"))
-            return [row.vehicle_no for row in held], [row.vehicle_no for row in listed.rows]
+    def work(tx):
+        held = rights.of_user(tx, of_rights, director.user_id, UserRole.DELEGATED_DIRECTOR, Window(limit=9))
+        listed = listing.LIST.page(tx, scope, listing.Filters(), PageRequest(limit=9, by="number"))
+        return [row.vehicle_no for row in held], [row.vehicle_no for row in listed.rows]
 
-        return await app.store.read(work)
-
-    held, listed = rest.run(tmp_path, scenario)
+    held, listed = await app.store.read(work)
 
     assert held == ["2", "3", "4"]
     assert listed == ["2", "3", "4"]

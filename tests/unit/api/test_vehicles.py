@@ -8,7 +8,7 @@ from tripline.domain.access import Authority
 UNKNOWN = "ffffffff-a4ed-11f0-8000-010000000042"
 
 
-def test_registration_refusals_name_the_parameter(tmp_path):
+async def test_registration_refusals_name_the_parameter(app: rest.Rest):
     cases = {
         "no mileage": {"vehicleNo": "1"},
         "null mileage": {"vehicleNo": "1", "mileage": None},
@@ -27,11 +27,8 @@ def test_registration_refusals_name_the_parameter(tmp_path):
         "nothing": None,
     }
 
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        return {name: await app.refused(admin, "POST", "/vehicle", body) for name, body in cases.items()}
-
-    refusals = rest.run(tmp_path, scenario)
+    _, admin = await app.operator("ace")
+    refusals = {name: await app.refused(admin, "POST", "/vehicle", body) for name, body in cases.items()}
 
     wrong = "Parameter '{}' has the wrong type: expected {}, got {}."
     missing = "Parameter 'mileage' can't be empty!"

@@ -47,39 +47,34 @@ async def test_pages_are_framed_by_nobody(app: rest.Rest):
     assert "frame-ancestors 'none'" in (await app.http.get("/api/docs")).headers["content-security-policy"]
 
 
-def test_allow_of_options_and_of_405_agree_on_every_path(tmp_path):
+async def test_allow_of_options_and_of_405_agree_on_every_path(app: rest.Rest):
     """Each names the methods that the path has, HEAD where GET is, and 405 repeats them in its sentence."""
 
-    async def scenario(app):
-        paths: dict[str, set[str]] = {}
-        for handler in operations.handlers_of(families.FAMILIES):
-            for path in handler.paths:
-                paths.setdefault(path, set()).update(handler.http_methods)
-        found = {}
-        for path, known in paths.items():
-            filled = re.sub(r"\{[^}]*\}", "11111111-1111-1111-8111-111111111111", path)
-            options = await app.http.request("OPTIONS", filled)
-            refused = await app.http.request("PATCH", filled)
-            allowed = options.headers["allow"].split(", ")
-            expected = {*known, "OPTIONS"} | ({"HEAD"} if "GET" in known else set())
-            agree = options.headers["allow"] == refused.headers["allow"] and (refused.status_code == 405)
-            told = f"use {options.headers['allow']}." in refused.json()["message"]
-            found[path] = (set(allowed) >= expected, len(allowed) == len(set(allowed)), agree, told)
-        return found
-
-    found = rest.run(tmp_path, scenario)
+    paths: dict[str, set[str]] = {}
+    for handler in operations.handlers_of(families.FAMILIES):
+        for path in handler.paths:
+            paths.setdefault(path, set()).update(handler.http_methods)
+    found = {}
+    for path, known in paths.items():
+        filled = re.sub(r"\{[^}]*\}", "11111111-1111-1111-8111-111111111111", path)
+        options = await app.http.request("OPTIONS", filled)
+        refused = await app.http.request("PATCH", filled)
+        allowed = options.headers["allow"].split(", ")
+        expected = {*known, "OPTIONS"} | ({"HEAD"} if "GET" in known else set())
+        agree = options.headers["allow"] == refused.headers["allow"] and (refused.status_code == 405)
+        told = f"use {options.headers['allow']}." in refused.json()["message"]
+        found[path] = (set(allowed) >= expected, len(allowed) == len(set(allowed)), agree, told)
 
     assert len(found) > 50
     assert {path: seen for path, seen in found.items() if seen != (True, True, True, True)} == {}
 
 
 @pytest.mark.parametrize("method", ["OPTIONS", "GET", "POST"])
-def test_scripts_of_other_sites_are_let_in_nowhere(tmp_path, method):
-    async def scenario(app):
-        paths = ("/api/auth/login", "/api/auth/user", "/api/tre/v1/company/me", "/api/none")
-        return [await app.http.request(method, path, headers=OTHER_SITE) for path in paths]
+async def test_scripts_of_other_sites_are_let_in_nowhere(app: rest.Rest, method):
+    paths = ("/api/auth/login", "/api/auth/user", "/api/tre/v1/company/me", "/api/none")
+    found = [await app.http.request(method, path, headers=OTHER_SITE) for path in paths]
 
-    for answer in rest.run(tmp_path, scenario):
+    for answer in found:
         assert [name for name in answer.headers if name.startswith("access-control")] == []
 
 

@@ -1,11 +1,9 @@
 """Applying for a service account, and asking for a link after a forgotten password."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import select
-from tests.support import rest as support
 from tests.support.portal import Browser, Page
 from tests.support.rest import Rest
 
@@ -28,14 +26,13 @@ async def applications(rest: Rest) -> list[Any]:
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
-def test_application_is_kept_in_the_language_of_its_page(tmp_path: Path, language: str) -> None:
-    async def scenario(rest: Rest) -> tuple[int, str, list[Any]]:
-        browser = Browser(rest)
-        answer = await browser.post("/apply", FORM, **{"Accept-Language": language})
-        return answer.status_code, answer.headers["location"], await applications(rest)
-
+async def test_application_is_kept_in_the_language_of_its_page(app: Rest, language: str) -> None:
     kept = [("kim@x.example", "Scores\nfor drivers.", language)]
-    assert support.run(tmp_path, scenario) == (303, "/apply/sent", kept)
+    browser = Browser(app)
+    answer = await browser.post("/apply", FORM, **{"Accept-Language": language})
+    found = answer.status_code, answer.headers["location"], await applications(app)
+
+    assert found == (303, "/apply/sent", kept)
 
 
 @pytest.mark.parametrize(

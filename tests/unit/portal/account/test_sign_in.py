@@ -1,7 +1,6 @@
 """Signing in and out with a browser: cookies, links, first start, where it leads; the own account."""
 
 import re
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -348,19 +347,16 @@ async def test_language_and_theme_are_kept_by_the_account(app: Rest) -> None:
     assert seen == [("ko", "system"), ("ko", "dark"), ("en", "system"), ("en", "system")]
 
 
-def test_browser_paints_its_bars_in_the_ground_of_the_theme(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[list[tuple[str | None, str | None]]]:
-        browser = await signed_in(rest)
-        seen = []
-        for theme in ("system", "light", "dark"):
-            fields = {"theme": theme, "next": "/account", "csrf": await csrf(browser)}
-            await browser.post("/account/preferences", fields)
-            metas = Page((await browser.get("/account")).text).all("meta")
-            seen.append([(each["content"], each.get("media")) for each in metas if each.get("name") == "theme-color"])
-        return seen
-
+async def test_browser_paints_its_bars_in_the_ground_of_the_theme(app: Rest) -> None:
     style = (FOLDER / "style.css").read_text()
-    system, light, dark = support.run(tmp_path, scenario)
+    browser = await signed_in(app)
+    seen = []
+    for theme in ("system", "light", "dark"):
+        fields = {"theme": theme, "next": "/account", "csrf": await csrf(browser)}
+        await browser.post("/account/preferences", fields)
+        metas = Page((await browser.get("/account")).text).all("meta")
+        seen.append([(each["content"], each.get("media")) for each in metas if each.get("name") == "theme-color"])
+    system, light, dark = seen
 
     assert system == [(light[0][0], "(prefers-color-scheme: light)"), (dark[0][0], "(prefers-color-scheme: dark)")]
     assert (light, dark) == ([(light[0][0], None)], [(dark[0][0], None)])

@@ -2,8 +2,6 @@
 
 import re
 from functools import partial
-from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
@@ -59,34 +57,32 @@ async def mails(rest: Rest) -> list[str]:
     return [row.kind for row in await rest.store.read(lambda tx: tx.all(select(mail_outbox.c.kind)))]
 
 
-def test_application_is_approved_once(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[Any, ...]:
-        browser = Browser(rest, await root(rest))
-        wanted = await applied(rest)
-        waiting = "Night taxis" in (await browser.get("/admin/applications")).text
-        answers = [await browser.post(f"/admin/applications/{wanted}/approve") for _ in range(2)]
-        left = "Night taxis" in Page((await browser.get("/admin/applications")).text).text
-        return waiting, [each.status_code for each in answers], left, await states(rest), await mails(rest)
-
+async def test_application_is_approved_once(app: Rest) -> None:
     approved = (True, [303, 400], False, [("APPROVED", None)], ["application.approved"])
-    assert support.run(tmp_path, scenario) == approved
+    browser = Browser(app, await root(app))
+    wanted = await applied(app)
+    waiting = "Night taxis" in (await browser.get("/admin/applications")).text
+    answers = [await browser.post(f"/admin/applications/{wanted}/approve") for _ in range(2)]
+    left = "Night taxis" in Page((await browser.get("/admin/applications")).text).text
+    found = waiting, [each.status_code for each in answers], left, await states(app), await mails(app)
+
+    assert found == approved
 
 
 @pytest.mark.parametrize("reason", ["", " \r\n", "x" * 4_097])
-def test_rejection_needs_a_reason_and_keeps_what_was_typed(tmp_path: Path, reason: str) -> None:
-    async def scenario(rest: Rest) -> tuple[Any, ...]:
-        browser = Browser(rest, await root(rest))
-        wanted = await applied(rest)
-        refused = await browser.post(f"/admin/applications/{wanted}/reject", {"reason": reason})
-        kept = reason.strip() in Page(refused.text).text
-        early = "Decided" in refused.text
-        done = await browser.post(f"/admin/applications/{wanted}/reject", {"reason": "No\r\nvehicles."})
-        told = Page((await browser.get(f"/admin/applications/{wanted}")).text).text
-        late = "Decided" in told and "vehicles." in told
-        return refused.status_code, kept, early, done.status_code, late, await states(rest), await mails(rest)
-
+async def test_rejection_needs_a_reason_and_keeps_what_was_typed(app: Rest, reason: str) -> None:
     rejected = (400, True, False, 303, True, [("REJECTED", "No\nvehicles.")], ["application.rejected"])
-    assert support.run(tmp_path, scenario) == rejected
+    browser = Browser(app, await root(app))
+    wanted = await applied(app)
+    refused = await browser.post(f"/admin/applications/{wanted}/reject", {"reason": reason})
+    kept = reason.strip() in Page(refused.text).text
+    early = "Decided" in refused.text
+    done = await browser.post(f"/admin/applications/{wanted}/reject", {"reason": "No\r\nvehicles."})
+    told = Page((await browser.get(f"/admin/applications/{wanted}")).text).text
+    late = "Decided" in told and "vehicles." in told
+    found = refused.status_code, kept, early, done.status_code, late, await states(app), await mails(app)
+
+    assert found == rejected
 
 
 async def test_account_is_disabled_and_enabled_and_never_the_own(app: Rest) -> None:

@@ -13,14 +13,11 @@ from tripline.store.listing.pages import Place
 KOREAN = {"Accept-Language": "ko"}
 
 
-def play(tmp_path, scenario):
-    async def with_companies(app):
-        of = await delegating.companies(app)
-        await delegating.register(app, of.owner, of.borrower)
-        vehicles = [await delegating.new_vehicle(app, of.owner, number) for number in ("12가1", "12가2")]
-        return await scenario(app, of, vehicles)
-
-    return rest.run(tmp_path, with_companies)
+async def arranged(app: rest.Rest):
+    of = await delegating.companies(app)
+    await delegating.register(app, of.owner, of.borrower)
+    vehicles = [await delegating.new_vehicle(app, of.owner, number) for number in ("12가1", "12가2")]
+    return of, vehicles
 
 
 async def shown(app, login, address, **headers):
@@ -38,24 +35,22 @@ def hidden(page, name):
     return [each["value"] for each in page.all("input") if each.get("name") == name and each.get("type") == "hidden"]
 
 
-def test_vehicles_are_delegated_after_a_preview_that_changes_nothing(tmp_path):
-    async def scenario(app, of, vehicles):
-        browser = Browser(app, of.owner)
-        choose = Page((await browser.get("/delegation/new")).text)
-        fields = {"toCompanyId": of.borrower.company_id, "vehicleId": [*vehicles, delegating.UNKNOWN]}
-        preview = await browser.post("/delegation/delegate", fields)
-        before = await received(app, of.borrower)
-        page = Page(preview.text)
-        again = {
-            "toCompanyId": hidden(page, "toCompanyId")[0],
-            "vehicleId": hidden(page, "vehicleId"),
-            "confirmed": "1",
-        }
-        done = await browser.post("/delegation/delegate", again)
-        listed = await shown(app, of.owner, done.headers["location"])
-        return choose, preview, before, again, done, await received(app, of.borrower), listed
-
-    choose, preview, before, again, done, after, listed = play(tmp_path, scenario)
+async def test_vehicles_are_delegated_after_a_preview_that_changes_nothing(app: rest.Rest):
+    of, vehicles = await arranged(app)
+    browser = Browser(app, of.owner)
+    choose = Page((await browser.get("/delegation/new")).text)
+    fields = {"toCompanyId": of.borrower.company_id, "vehicleId": [*vehicles, delegating.UNKNOWN]}
+    preview = await browser.post("/delegation/delegate", fields)
+    before = await received(app, of.borrower)
+    page = Page(preview.text)
+    again = {
+        "toCompanyId": hidden(page, "toCompanyId")[0],
+        "vehicleId": hidden(page, "vehicleId"),
+        "confirmed": "1",
+    }
+    done = await browser.post("/delegation/delegate", again)
+    listed = await shown(app, of.owner, done.headers["location"])
+    after = await received(app, of.borrower)
 
     assert [each["value"] for each in choose.all("input") if each.get("name") == "vehicleId"] == again["vehicleId"]
     assert (preview.status_code, before) == (200, [])
@@ -66,23 +61,21 @@ def test_vehicles_are_delegated_after_a_preview_that_changes_nothing(tmp_path):
     assert "12가1" in listed.text
 
 
-def test_vehicles_are_taken_back_after_a_preview_of_what_ends(tmp_path):
-    async def scenario(app, of, vehicles):
-        for each in vehicles:
-            await delegating.delegate(app, of.owner, of.borrower, each)
-        driver = await delegating.driver(app, of.borrower, "kim")
-        await delegating.give(app, of.borrower, driver, vehicles[0], drive=True)
-        await app.store.write(delegating.drives_now(vehicles[0], driver))
-        browser = Browser(app, of.owner)
-        overview = Page((await browser.get("/delegation")).text)
-        boxes = [each["value"] for each in overview.all("input") if each.get("name") == "delegation"]
-        preview = await browser.post("/delegation/take-back", {"delegation": boxes[:1]})
-        before = await received(app, of.borrower)
-        again = {each: hidden(Page(preview.text), each) for each in ("delegation", "digest", "confirmed")}
-        done = await browser.post("/delegation/take-back", again)
-        return boxes, preview.text, before, done, await received(app, of.borrower)
-
-    boxes, preview, before, done, after = play(tmp_path, scenario)
+async def test_vehicles_are_taken_back_after_a_preview_of_what_ends(app: rest.Rest):
+    of, vehicles = await arranged(app)
+    for each in vehicles:
+        await delegating.delegate(app, of.owner, of.borrower, each)
+    driver = await delegating.driver(app, of.borrower, "kim")
+    await delegating.give(app, of.borrower, driver, vehicles[0], drive=True)
+    await app.store.write(delegating.drives_now(vehicles[0], driver))
+    browser = Browser(app, of.owner)
+    overview = Page((await browser.get("/delegation")).text)
+    boxes = [each["value"] for each in overview.all("input") if each.get("name") == "delegation"]
+    preview = await browser.post("/delegation/take-back", {"delegation": boxes[:1]})
+    before = await received(app, of.borrower)
+    again = {each: hidden(Page(preview.text), each) for each in ("delegation", "digest", "confirmed")}
+    done = await browser.post("/delegation/take-back", again)
+    preview, after = preview.text, await received(app, of.borrower)
 
     assert len(boxes) == 2
     assert "1 right to drive" in preview
@@ -92,23 +85,21 @@ def test_vehicles_are_taken_back_after_a_preview_of_what_ends(tmp_path):
     assert (done.status_code, after) == (303, ["12가2"])
 
 
-def test_preview_that_is_out_of_date_is_shown_again_with_what_ends_now(tmp_path):
-    async def scenario(app, of, vehicles):
-        for each in vehicles:
-            await delegating.delegate(app, of.owner, of.borrower, each)
-        chosen = [f"{each}.{of.borrower.company_id}" for each in vehicles]
-        browser, answers = Browser(app, of.owner), []
-        fields = {"delegation": chosen}
-        driver = await delegating.driver(app, of.borrower, "kim")
-        for _ in range(3):
-            answers.append(await browser.post("/delegation/take-back", fields))
-            page = Page(answers[-1].text)
-            fields = {each: hidden(page, each) for each in ("delegation", "digest", "confirmed")}
-            if len(answers) == 1:
-                await delegating.give(app, of.borrower, driver, vehicles[0], drive=True)
-        return answers, await received(app, of.borrower)
-
-    answers, after = play(tmp_path, scenario)
+async def test_preview_that_is_out_of_date_is_shown_again_with_what_ends_now(app: rest.Rest):
+    of, vehicles = await arranged(app)
+    for each in vehicles:
+        await delegating.delegate(app, of.owner, of.borrower, each)
+    chosen = [f"{each}.{of.borrower.company_id}" for each in vehicles]
+    browser, answers = Browser(app, of.owner), []
+    fields = {"delegation": chosen}
+    driver = await delegating.driver(app, of.borrower, "kim")
+    for _ in range(3):
+        answers.append(await browser.post("/delegation/take-back", fields))
+        page = Page(answers[-1].text)
+        fields = {each: hidden(page, each) for each in ("delegation", "digest", "confirmed")}
+        if len(answers) == 1:
+            await delegating.give(app, of.borrower, driver, vehicles[0], drive=True)
+    after = await received(app, of.borrower)
 
     assert [each.status_code for each in answers] == [200, 409, 303]
     assert "changed in the meantime; nothing was taken back" in answers[1].text
@@ -116,19 +107,17 @@ def test_preview_that_is_out_of_date_is_shown_again_with_what_ends_now(tmp_path)
     assert after == []
 
 
-def test_what_cannot_be_done_is_told_on_a_page_of_its_own(tmp_path):
-    async def scenario(app, of, vehicles):
-        await delegating.delegate(app, of.owner, of.borrower, vehicles[0])
-        fields = {"toCompanyId": of.borrower.company_id, "vehicleId": vehicles, "confirmed": "1"}
-        answers = []
-        for language in ("en", "ko"):
-            answer = await Browser(app, of.owner).post("/delegation/delegate", fields, **{"Accept-Language": language})
-            answers.append((answer.status_code, answer.text))
-        automatic = {"delegation": f"{vehicles[0]}.{of.operator.company_id}", "confirmed": "1"}
-        answer = await Browser(app, of.owner).post("/delegation/take-back", automatic)
-        return answers, answer.text
-
-    ((status, english), (_, korean)), automatic = play(tmp_path, scenario)
+async def test_what_cannot_be_done_is_told_on_a_page_of_its_own(app: rest.Rest):
+    of, vehicles = await arranged(app)
+    await delegating.delegate(app, of.owner, of.borrower, vehicles[0])
+    fields = {"toCompanyId": of.borrower.company_id, "vehicleId": vehicles, "confirmed": "1"}
+    answers = []
+    for language in ("en", "ko"):
+        answer = await Browser(app, of.owner).post("/delegation/delegate", fields, **{"Accept-Language": language})
+        answers.append((answer.status_code, answer.text))
+    automatic = {"delegation": f"{vehicles[0]}.{of.operator.company_id}", "confirmed": "1"}
+    answer = await Browser(app, of.owner).post("/delegation/take-back", automatic)
+    ((status, english), (_, korean)), automatic = answers, answer.text
 
     assert status == 200
     assert "1 vehicle is delegated." in english
@@ -138,43 +127,35 @@ def test_what_cannot_be_done_is_told_on_a_page_of_its_own(tmp_path):
 
 
 @pytest.mark.parametrize("fields", [{}, {"vehicleId": "x"}, {"toCompanyId": "x", "vehicleId": delegating.UNKNOWN}])
-def test_choice_that_lacks_something_is_shown_again_with_the_reason(tmp_path, fields):
-    async def scenario(app, of, vehicles):
-        return await Browser(app, of.owner).post("/delegation/delegate", fields)
-
-    answer = play(tmp_path, scenario)
+async def test_choice_that_lacks_something_is_shown_again_with_the_reason(app: rest.Rest, fields):
+    of, _vehicles = await arranged(app)
+    answer = await Browser(app, of.owner).post("/delegation/delegate", fields)
 
     assert answer.status_code == 400
     assert 'role="alert"' in answer.text
 
 
-def test_choice_without_company_and_vehicles_is_told_of_both_with_links_to_them(tmp_path):
-    async def scenario(app, of, vehicles):
-        return Page((await Browser(app, of.owner).post("/delegation/delegate", {})).text)
-
-    page = play(tmp_path, scenario)
+async def test_choice_without_company_and_vehicles_is_told_of_both_with_links_to_them(app: rest.Rest):
+    of, _vehicles = await arranged(app)
+    page = Page((await Browser(app, of.owner).post("/delegation/delegate", {})).text)
 
     assert "Company is missing.Vehicle: choose at least one." in page.text
     assert {"#f-toCompanyId", "#f-vehicleId"} <= set(page.hrefs)
     assert {"f-toCompanyId", "f-vehicleId"} <= {each.get("id") for tag in ("select", "div") for each in page.all(tag)}
 
 
-def test_company_and_vehicles_stay_chosen_through_searches_and_pages(tmp_path, monkeypatch):
-    async def scenario(app, of, vehicles):
-        monkeypatch.setattr("tripline.portal.frame.windows.PAGE", 1)
-        browser = Browser(app, of.owner)
-        sent = {"toCompanyId": of.borrower.company_id, "vehicleId": vehicles[:1], "q": "12가"}
-        first = await browser.post("/delegation/new", sent)
-        (following,) = [
-            at for each in Page(first.text).all("button") if "after=" in (at := each.get("formaction") or "")
-        ]
-        second = await browser.post(following, sent)
-        searched = await browser.post("/delegation/new", {**sent, "q": "12가2"}, **KOREAN)
-        refused = await browser.post("/delegation/delegate", {**sent, "toCompanyId": "", "q": "12가2"})
-        preview = await browser.post("/delegation/delegate", {**sent, "vehicleId": vehicles})
-        return vehicles, of.borrower.company_id, first, second, searched, refused, preview.text
-
-    vehicles, company, first, second, searched, refused, preview = play(tmp_path, scenario)
+async def test_company_and_vehicles_stay_chosen_through_searches_and_pages(app: rest.Rest, monkeypatch):
+    of, vehicles = await arranged(app)
+    monkeypatch.setattr("tripline.portal.frame.windows.PAGE", 1)
+    browser = Browser(app, of.owner)
+    sent = {"toCompanyId": of.borrower.company_id, "vehicleId": vehicles[:1], "q": "12가"}
+    first = await browser.post("/delegation/new", sent)
+    (following,) = [at for each in Page(first.text).all("button") if "after=" in (at := each.get("formaction") or "")]
+    second = await browser.post(following, sent)
+    searched = await browser.post("/delegation/new", {**sent, "q": "12가2"}, **KOREAN)
+    refused = await browser.post("/delegation/delegate", {**sent, "toCompanyId": "", "q": "12가2"})
+    preview = await browser.post("/delegation/delegate", {**sent, "vehicleId": vehicles})
+    company, preview = of.borrower.company_id, preview.text
 
     def boxes(answer):
         found = [each for each in Page(answer.text).all("input") if each.get("name") == "vehicleId"]
@@ -193,18 +174,15 @@ def test_company_and_vehicles_stay_chosen_through_searches_and_pages(tmp_path, m
     assert "2 vehicles would be delegated to Borrower." in preview
 
 
-def test_operator_chooses_candidates_among_its_partners_that_are_none_yet(tmp_path):
-    async def scenario(app, of, vehicles):
-        browser = Browser(app, of.operator)
-        before = await shown(app, of.operator, "/delegation/candidates")
-        await delegating.register(app, of.operator, of.below)
-        done = await browser.post("/delegation/candidates", {"partnerId": of.borrower.company_id})
-        after = await shown(app, of.operator, "/delegation/candidates")
-        refused = await browser.post("/delegation/candidates", {"partnerId": of.borrower.company_id})
-        partner = await shown(app, of.owner, "/delegation/candidates")
-        return of, before, done, after, refused, partner
-
-    of, before, done, after, refused, partner = play(tmp_path, scenario)
+async def test_operator_chooses_candidates_among_its_partners_that_are_none_yet(app: rest.Rest):
+    of, _vehicles = await arranged(app)
+    browser = Browser(app, of.operator)
+    before = await shown(app, of.operator, "/delegation/candidates")
+    await delegating.register(app, of.operator, of.below)
+    done = await browser.post("/delegation/candidates", {"partnerId": of.borrower.company_id})
+    after = await shown(app, of.operator, "/delegation/candidates")
+    refused = await browser.post("/delegation/candidates", {"partnerId": of.borrower.company_id})
+    partner = await shown(app, of.owner, "/delegation/candidates")
 
     def choices(page):
         return [each["value"] for each in page.all("option") if each.get("value")]
@@ -217,19 +195,17 @@ def test_operator_chooses_candidates_among_its_partners_that_are_none_yet(tmp_pa
     assert "Any other company" not in partner.text
 
 
-def test_candidates_are_registered_and_removed_and_refusals_are_told_at_the_field(tmp_path):
-    async def scenario(app, of, vehicles):
-        browser = Browser(app, of.owner)
-        done = await browser.post("/delegation/candidates", {"toCompanyId": of.below.company_id})
-        listed = (await browser.get("/delegation/candidates")).text
-        own = await browser.post("/delegation/candidates", {"toCompanyId": of.owner.company_id})
-        korean = await browser.post(
-            "/delegation/candidates", {"toCompanyId": of.below.company_id}, **{"Accept-Language": "ko"}
-        )
-        removed = await browser.post("/delegation/candidates/remove", {"toCompanyId": of.below.company_id})
-        return done, listed, own, korean, removed, (await browser.get("/delegation/candidates")).text
-
-    done, listed, own, korean, removed, after = play(tmp_path, scenario)
+async def test_candidates_are_registered_and_removed_and_refusals_are_told_at_the_field(app: rest.Rest):
+    of, _vehicles = await arranged(app)
+    browser = Browser(app, of.owner)
+    done = await browser.post("/delegation/candidates", {"toCompanyId": of.below.company_id})
+    listed = (await browser.get("/delegation/candidates")).text
+    own = await browser.post("/delegation/candidates", {"toCompanyId": of.owner.company_id})
+    korean = await browser.post(
+        "/delegation/candidates", {"toCompanyId": of.below.company_id}, **{"Accept-Language": "ko"}
+    )
+    removed = await browser.post("/delegation/candidates/remove", {"toCompanyId": of.below.company_id})
+    after = (await browser.get("/delegation/candidates")).text
 
     assert (done.status_code, removed.status_code) == (303, 303)
     assert "Below" in listed
@@ -240,18 +216,16 @@ def test_candidates_are_registered_and_removed_and_refusals_are_told_at_the_fiel
     assert "이미 위임 후보로 등록된 업체입니다." in korean.text
 
 
-def test_company_that_received_vehicles_sees_whose_they_are_and_delegates_none(tmp_path):
-    async def scenario(app, of, vehicles):
-        await delegating.delegate(app, of.owner, of.borrower, vehicles[0])
-        page = await shown(app, of.borrower, "/delegation/received")
-        chain = await shown(app, of.borrower, f"/delegation/vehicles/{vehicles[0]}")
-        forbidden = await Browser(app, of.borrower).post(
-            "/delegation/delegate",
-            {"toCompanyId": of.below.company_id, "vehicleId": vehicles[0], "confirmed": "1"},
-        )
-        return page, chain, forbidden.text
-
-    page, chain, forbidden = play(tmp_path, scenario)
+async def test_company_that_received_vehicles_sees_whose_they_are_and_delegates_none(app: rest.Rest):
+    of, vehicles = await arranged(app)
+    await delegating.delegate(app, of.owner, of.borrower, vehicles[0])
+    page = await shown(app, of.borrower, "/delegation/received")
+    chain = await shown(app, of.borrower, f"/delegation/vehicles/{vehicles[0]}")
+    forbidden = await Browser(app, of.borrower).post(
+        "/delegation/delegate",
+        {"toCompanyId": of.below.company_id, "vehicleId": vehicles[0], "confirmed": "1"},
+    )
+    forbidden = forbidden.text
 
     assert "12가1" in page.text
     assert "Owner" in page.text
@@ -259,21 +233,20 @@ def test_company_that_received_vehicles_sees_whose_they_are_and_delegates_none(t
     assert "This vehicle is outside your reach." in forbidden
 
 
-def test_chain_shows_companies_in_order_with_people_and_what_each_may_do(tmp_path):
-    async def scenario(app, of, vehicles):
-        await delegating.delegate(app, of.owner, of.borrower, vehicles[0])
-        driver = await delegating.driver(app, of.borrower, "kim")
-        await delegating.give(app, of.borrower, driver, vehicles[0], drive=True)
-        address = f"/delegation/vehicles/{vehicles[0]}"
-        record = await shown(app, of.owner, f"/fleet/vehicles/{vehicles[0]}")
-        assert "Delegated toAce, Borrower" in record.text
-        assert "Delegated to your company" not in record.text
-        record = await shown(app, of.borrower, f"/fleet/vehicles/{vehicles[0]}")
-        assert "Delegated to your company" in record.text
-        pages = [await shown(app, each, address) for each in (of.operator, of.owner, of.borrower)]
-        return [each.text for each in pages], [each.hrefs for each in pages]
+async def test_chain_shows_companies_in_order_with_people_and_what_each_may_do(app: rest.Rest):
+    of, vehicles = await arranged(app)
+    await delegating.delegate(app, of.owner, of.borrower, vehicles[0])
+    driver = await delegating.driver(app, of.borrower, "kim")
+    await delegating.give(app, of.borrower, driver, vehicles[0], drive=True)
+    address = f"/delegation/vehicles/{vehicles[0]}"
+    record = await shown(app, of.owner, f"/fleet/vehicles/{vehicles[0]}")
+    assert "Delegated toAce, Borrower" in record.text
+    assert "Delegated to your company" not in record.text
+    record = await shown(app, of.borrower, f"/fleet/vehicles/{vehicles[0]}")
+    assert "Delegated to your company" in record.text
+    pages = [await shown(app, each, address) for each in (of.operator, of.owner, of.borrower)]
+    (operator, owner, _), links = [each.text for each in pages], [each.hrefs for each in pages]
 
-    (operator, owner, _), links = play(tmp_path, scenario)
     ends = [sum("/rights/end?" in href for href in each) for each in links]
 
     assert operator.index("Ace") < operator.index("Owner") < operator.index("Borrower") < operator.index("kim")
@@ -283,23 +256,21 @@ def test_chain_shows_companies_in_order_with_people_and_what_each_may_do(tmp_pat
     assert ends == [0, 0, 1]
 
 
-def test_rights_are_given_and_ended_on_the_chain(tmp_path):
-    async def scenario(app, of, vehicles):
-        driver = await delegating.driver(app, of.owner, "kim")
-        address = f"/delegation/vehicles/{vehicles[0]}"
-        browser = Browser(app, of.owner)
-        found = Page((await browser.get(f"{address}?who=ki")).text)
-        nobody = (await browser.get(f"{address}?who=zz")).text
-        fields = {"userId": driver.user_id, "right": "DRIVER"}
-        given = await browser.post(f"{address}/rights", fields)
-        twice = await browser.post(f"{address}/rights", fields)
-        held = (await app.get(of.owner, f"/driver/{driver.user_id}/relation/vehicles", limit=5))["data"]
-        asks = f"{address}/rights/end?userId={driver.user_id}&right=DRIVER"
-        ended = await browser.send(f"{address}/rights/end", at=asks)
-        left = (await app.get(of.owner, f"/driver/{driver.user_id}/relation/vehicles", limit=5))["data"]
-        return hidden(found, "userId"), nobody, given, twice, held, ended, left, driver.user_id
-
-    offered, nobody, given, twice, held, ended, left, driver_id = play(tmp_path, scenario)
+async def test_rights_are_given_and_ended_on_the_chain(app: rest.Rest):
+    of, vehicles = await arranged(app)
+    driver = await delegating.driver(app, of.owner, "kim")
+    address = f"/delegation/vehicles/{vehicles[0]}"
+    browser = Browser(app, of.owner)
+    found = Page((await browser.get(f"{address}?who=ki")).text)
+    nobody = (await browser.get(f"{address}?who=zz")).text
+    fields = {"userId": driver.user_id, "right": "DRIVER"}
+    given = await browser.post(f"{address}/rights", fields)
+    twice = await browser.post(f"{address}/rights", fields)
+    held = (await app.get(of.owner, f"/driver/{driver.user_id}/relation/vehicles", limit=5))["data"]
+    asks = f"{address}/rights/end?userId={driver.user_id}&right=DRIVER"
+    ended = await browser.send(f"{address}/rights/end", at=asks)
+    left = (await app.get(of.owner, f"/driver/{driver.user_id}/relation/vehicles", limit=5))["data"]
+    offered, driver_id = hidden(found, "userId"), driver.user_id
 
     assert offered == [driver_id]
     assert "No name, e-mail address or telephone number begins with this." in nobody
@@ -310,17 +281,15 @@ def test_rights_are_given_and_ended_on_the_chain(tmp_path):
 
 
 @pytest.mark.parametrize("who", ["KIM", "kim@people", "010"])
-def test_people_who_may_get_a_right_are_found_by_name_address_and_telephone_number(tmp_path, who):
-    async def scenario(app, of, vehicles):
-        for role, phone in (("driver", "010-1"), ("director", "010-2"), ("driver", None)):
-            name = "kim" if phone else "lee"
-            body = {"name": name, "email": f"{name}@people.example{role}", "password": "pass phrase", "phone": phone}
-            await app.post(of.owner, f"/{role}", body)
-        page = await shown(app, of.owner, f"/delegation/vehicles/{vehicles[0]}?who={who}")
-        labels = [each.get("aria-label") or "" for each in page.all("button")]
-        return {each.partition(": ")[2] for each in labels if each.startswith("Allow ")}, labels
-
-    found, labels = play(tmp_path, scenario)
+async def test_people_who_may_get_a_right_are_found_by_name_address_and_telephone_number(app: rest.Rest, who):
+    of, vehicles = await arranged(app)
+    for role, phone in (("driver", "010-1"), ("director", "010-2"), ("driver", None)):
+        name = "kim" if phone else "lee"
+        body = {"name": name, "email": f"{name}@people.example{role}", "password": "pass phrase", "phone": phone}
+        await app.post(of.owner, f"/{role}", body)
+    page = await shown(app, of.owner, f"/delegation/vehicles/{vehicles[0]}?who={who}")
+    labels = [each.get("aria-label") or "" for each in page.all("button")]
+    found = {each.partition(": ")[2] for each in labels if each.startswith("Allow ")}
 
     assert found == {"kim, kim@people.exampledriver", "kim, kim@people.exampledirector"}, labels
 
@@ -334,22 +303,21 @@ def test_people_who_may_get_a_right_are_found_by_name_address_and_telephone_numb
         (7, "ko", ["3명 표시", "3명 표시", "1명 표시"]),
     ],
 )
-def test_people_who_may_get_a_right_are_shown_in_parts_until_the_last(tmp_path, monkeypatch, people, language, told):
-    async def scenario(app, of, vehicles):
-        monkeypatch.setattr("tripline.portal.delegation.chains.FOUND", 3)
-        # Two of a name, and directors among drivers: the order is one over both roles.
-        made = []
-        for number in range(people):
-            body = {"name": f"kim {number // 2}", "email": f"kim{number}@people.example", "password": "pass phrase"}
-            role = "director" if number % 3 == 2 else "driver"
-            made.append((await app.post(of.owner, f"/{role}", body))["id"]["id"])
-        parts, address = [], f"/delegation/vehicles/{vehicles[0]}?who=ki"
-        while address:
-            parts.append(await shown(app, of.owner, address, **{"Accept-Language": language}))
-            address = next((each["href"] for each in parts[-1].all("a") if each.get("rel") == "next"), None)
-        return made, parts
-
-    made, parts = play(tmp_path, scenario)
+async def test_people_who_may_get_a_right_are_shown_in_parts_until_the_last(
+    app: rest.Rest, monkeypatch, people, language, told
+):
+    of, vehicles = await arranged(app)
+    monkeypatch.setattr("tripline.portal.delegation.chains.FOUND", 3)
+    # Two of a name, and directors among drivers: the order is one over both roles.
+    made = []
+    for number in range(people):
+        body = {"name": f"kim {number // 2}", "email": f"kim{number}@people.example", "password": "pass phrase"}
+        role = "director" if number % 3 == 2 else "driver"
+        made.append((await app.post(of.owner, f"/{role}", body))["id"]["id"])
+    parts, address = [], f"/delegation/vehicles/{vehicles[0]}?who=ki"
+    while address:
+        parts.append(await shown(app, of.owner, address, **{"Accept-Language": language}))
+        address = next((each["href"] for each in parts[-1].all("a") if each.get("rel") == "next"), None)
 
     offered = [list(dict.fromkeys(hidden(each, "userId"))) for each in parts]
     assert [each for part in offered for each in part] == made
@@ -361,58 +329,57 @@ def test_people_who_may_get_a_right_are_shown_in_parts_until_the_last(tmp_path, 
     )
 
 
-def test_people_behind_the_last_are_none_and_the_first_part_is_a_step_away(tmp_path):
-    async def scenario(app, of, vehicles):
-        driver = await delegating.driver(app, of.owner, "kim")
-        address = f"/delegation/vehicles/{vehicles[0]}"
-        behind = addresses.of_place(Place("zz", driver.user_id))
-        return await shown(app, of.owner, f"{address}?after={behind}"), address
-
-    page, address = play(tmp_path, scenario)
+async def test_people_behind_the_last_are_none_and_the_first_part_is_a_step_away(app: rest.Rest):
+    of, vehicles = await arranged(app)
+    driver = await delegating.driver(app, of.owner, "kim")
+    address = f"/delegation/vehicles/{vehicles[0]}"
+    behind = addresses.of_place(Place("zz", driver.user_id))
+    page = await shown(app, of.owner, f"{address}?after={behind}")
 
     assert address in page.hrefs
     assert "Your company has no directors or drivers yet." not in page.text
 
 
-def test_right_that_is_refused_leads_on_to_pages_that_can_be_opened(tmp_path, monkeypatch):
-    async def scenario(app, of, vehicles):
-        monkeypatch.setattr("tripline.portal.delegation.chains.FOUND", 1)
-        people = [await delegating.driver(app, of.owner, name) for name in ("kim", "lee")]
-        await delegating.give(app, of.owner, people[0], vehicles[0], drive=True)
-        fields = {"userId": people[0].user_id, "right": "DRIVER"}
-        refused = await Browser(app, of.owner).post(f"/delegation/vehicles/{vehicles[0]}/rights", fields)
-        (following,) = [each["href"] for each in Page(refused.text).all("a") if each.get("rel") == "next"]
-        return refused.status_code, hidden(await shown(app, of.owner, following), "userId"), people[1].user_id
-
-    status, offered, second = play(tmp_path, scenario)
+async def test_right_that_is_refused_leads_on_to_pages_that_can_be_opened(app: rest.Rest, monkeypatch):
+    of, vehicles = await arranged(app)
+    monkeypatch.setattr("tripline.portal.delegation.chains.FOUND", 1)
+    people = [await delegating.driver(app, of.owner, name) for name in ("kim", "lee")]
+    await delegating.give(app, of.owner, people[0], vehicles[0], drive=True)
+    fields = {"userId": people[0].user_id, "right": "DRIVER"}
+    refused = await Browser(app, of.owner).post(f"/delegation/vehicles/{vehicles[0]}/rights", fields)
+    (following,) = [each["href"] for each in Page(refused.text).all("a") if each.get("rel") == "next"]
+    status, offered, second = (
+        refused.status_code,
+        hidden(await shown(app, of.owner, following), "userId"),
+        people[1].user_id,
+    )
 
     assert (status, set(offered) >= {second}) == (400, True)
 
 
 @pytest.mark.parametrize("address", ["/fleet/vehicles/{}/driver", "/delegation/vehicles/{}"])
-def test_person_who_is_disabled_is_offered_with_the_word(tmp_path, address):
-    async def scenario(app, of, vehicles):
-        kim, lee = [await delegating.driver(app, of.owner, name) for name in ("kim", "lee")]
-        await app.store.write(lambda tx: directory.disable(tx, user_id=kim.user_id, now_ms=app.now_ms))
-        page = await shown(app, of.owner, address.format(vehicles[0]))
-        return page.text, hidden(page, "userId"), [kim.user_id, lee.user_id]
-
-    text, offered, people = play(tmp_path, scenario)
+async def test_person_who_is_disabled_is_offered_with_the_word(app: rest.Rest, address):
+    of, vehicles = await arranged(app)
+    kim, lee = [await delegating.driver(app, of.owner, name) for name in ("kim", "lee")]
+    await app.store.write(lambda tx: directory.disable(tx, user_id=kim.user_id, now_ms=app.now_ms))
+    page = await shown(app, of.owner, address.format(vehicles[0]))
+    text, offered, people = page.text, hidden(page, "userId"), [kim.user_id, lee.user_id]
 
     assert offered == people
     assert "kim Disabled" in text
     assert "lee Disabled" not in text
 
 
-def test_rights_that_somebody_has_already_are_named_and_not_offered(tmp_path):
-    async def scenario(app, of, vehicles):
-        address = f"/delegation/vehicles/{vehicles[0]}"
-        names = ("manager", "delegated", "other")
-        people = {name: await delegating.director(app, of.owner, name) for name in names}
-        await app.post(of.owner, f"/vehicle/{vehicles[0]}/director/{people['manager'].user_id}")
-        await delegating.give(app, of.owner, people["delegated"], vehicles[0])
-        pages = {"owner": await shown(app, of.owner, address), "manager": await shown(app, people["manager"], address)}
-        return {
+async def test_rights_that_somebody_has_already_are_named_and_not_offered(app: rest.Rest):
+    of, vehicles = await arranged(app)
+    address = f"/delegation/vehicles/{vehicles[0]}"
+    names = ("manager", "delegated", "other")
+    people = {name: await delegating.director(app, of.owner, name) for name in names}
+    await app.post(of.owner, f"/vehicle/{vehicles[0]}/director/{people['manager'].user_id}")
+    await delegating.give(app, of.owner, people["delegated"], vehicles[0])
+    pages = {"owner": await shown(app, of.owner, address), "manager": await shown(app, people["manager"], address)}
+    offered, text = (
+        {
             who: {
                 name: [
                     right
@@ -422,9 +389,9 @@ def test_rights_that_somebody_has_already_are_named_and_not_offered(tmp_path):
                 for name in names
             }
             for who, page in pages.items()
-        }, pages["owner"].text
-
-    offered, text = play(tmp_path, scenario)
+        },
+        pages["owner"].text,
+    )
 
     ours = {
         "manager": ["DRIVER"],
@@ -439,53 +406,49 @@ def test_rights_that_somebody_has_already_are_named_and_not_offered(tmp_path):
     ("who", "statuses"),
     [("manager", (200, 200, 303)), ("idle", (200, 403, 403)), ("driver", (403, 403, 403))],
 )
-def test_directors_see_the_chain_of_their_vehicles_and_give_rights_on_it(tmp_path, who, statuses):
-    async def scenario(app, of, vehicles):
-        make = delegating.driver if who == "driver" else delegating.director
-        person, driver = await make(app, of.owner, who), await delegating.driver(app, of.owner, "kim")
-        if who == "manager":
-            await app.post(of.owner, f"/vehicle/{vehicles[0]}/director/{person.user_id}")
-        address = f"/delegation/vehicles/{vehicles[0]}"
-        browser = Browser(app, person)
-        given = await browser.post(f"{address}/rights", {"userId": driver.user_id, "right": "DRIVER"})
-        overview = await browser.get("/delegation")
-        return overview.status_code, (await browser.get(address)).status_code, given.status_code
+async def test_directors_see_the_chain_of_their_vehicles_and_give_rights_on_it(app: rest.Rest, who, statuses):
+    of, vehicles = await arranged(app)
+    make = delegating.driver if who == "driver" else delegating.director
+    person, driver = await make(app, of.owner, who), await delegating.driver(app, of.owner, "kim")
+    if who == "manager":
+        await app.post(of.owner, f"/vehicle/{vehicles[0]}/director/{person.user_id}")
+    address = f"/delegation/vehicles/{vehicles[0]}"
+    browser = Browser(app, person)
+    given = await browser.post(f"{address}/rights", {"userId": driver.user_id, "right": "DRIVER"})
+    overview = await browser.get("/delegation")
+    found = overview.status_code, (await browser.get(address)).status_code, given.status_code
 
-    assert play(tmp_path, scenario) == statuses
+    assert found == statuses
 
 
 @pytest.mark.parametrize(
     ("language", "directing", "driving"),
     [("en", "Their directors", "Their drivers"), ("ko", "상대 업체 관리자", "상대 업체 운전자")],
 )
-def test_list_counts_people_of_the_company_that_has_the_vehicle(tmp_path, language, directing, driving):
-    async def scenario(app, of, vehicles):
-        manager, driver = await delegating.director(app, of.owner, "lee"), await delegating.driver(app, of.owner, "kim")
-        theirs = await delegating.director(app, of.borrower, "jung"), await delegating.driver(app, of.borrower, "choi")
-        await app.post(of.owner, f"/vehicle/{vehicles[0]}/director/{manager.user_id}")
-        await delegating.give(app, of.owner, driver, vehicles[0], drive=True)
-        await delegating.delegate(app, of.owner, of.borrower, vehicles[0])
-        address = f"/delegation?company={of.borrower.company_id}"
-        before = await shown(app, of.owner, address, **{"Accept-Language": language})
-        await delegating.give(app, of.borrower, theirs[0], vehicles[0])
-        await delegating.give(app, of.borrower, theirs[1], vehicles[0], drive=True)
-        return before.text, (await shown(app, of.owner, address, **{"Accept-Language": language})).text
-
-    pages = play(tmp_path, scenario)
+async def test_list_counts_people_of_the_company_that_has_the_vehicle(app: rest.Rest, language, directing, driving):
+    of, vehicles = await arranged(app)
+    manager, driver = await delegating.director(app, of.owner, "lee"), await delegating.driver(app, of.owner, "kim")
+    theirs = await delegating.director(app, of.borrower, "jung"), await delegating.driver(app, of.borrower, "choi")
+    await app.post(of.owner, f"/vehicle/{vehicles[0]}/director/{manager.user_id}")
+    await delegating.give(app, of.owner, driver, vehicles[0], drive=True)
+    await delegating.delegate(app, of.owner, of.borrower, vehicles[0])
+    address = f"/delegation?company={of.borrower.company_id}"
+    before = await shown(app, of.owner, address, **{"Accept-Language": language})
+    await delegating.give(app, of.borrower, theirs[0], vehicles[0])
+    await delegating.give(app, of.borrower, theirs[1], vehicles[0], drive=True)
+    pages = before.text, (await shown(app, of.owner, address, **{"Accept-Language": language})).text
 
     for text in pages:
         assert text.index(directing) < text.index(driving) < text.index("12가1")
     assert [re.findall(r"^\d$", text.partition("12가1")[2], re.MULTILINE) for text in pages] == [["0", "0"], ["1", "1"]]
 
 
-def test_choosing_vehicles_goes_on_behind_the_last_number(tmp_path, monkeypatch):
-    async def scenario(app, of, vehicles):
-        monkeypatch.setattr("tripline.portal.frame.windows.PAGE", 1)
-        return [
-            (await shown(app, of.owner, "/delegation/new", **{"Accept-Language": each})).text for each in ("en", "ko")
-        ]
-
-    choose = play(tmp_path, scenario)
+async def test_choosing_vehicles_goes_on_behind_the_last_number(app: rest.Rest, monkeypatch):
+    of, _vehicles = await arranged(app)
+    monkeypatch.setattr("tripline.portal.frame.windows.PAGE", 1)
+    choose = [
+        (await shown(app, of.owner, "/delegation/new", **{"Accept-Language": each})).text for each in ("en", "ko")
+    ]
 
     assert ("1 vehicle shown" in choose[0], "차량 1대 표시" in choose[1]) == (True, True)
 
@@ -506,20 +469,18 @@ def delegated(page):
         ("?lasts=automatic&q=12가1", [("12가1", "Ace")]),
     ],
 )
-def test_given_delegations_are_searched_filtered_and_ordered(tmp_path, query, rows):
-    async def scenario(app, of, vehicles):
-        await delegating.delegate(app, of.owner, of.borrower, vehicles[0])
-        browser = Browser(app, of.owner)
-        menus = (await browser.get("/delegation")).text
-        of_borrower = f"company={of.borrower.company_id}"
-        return (
-            (await browser.get(f"/delegation{query}")).text,
-            Page((await browser.get(f"/delegation/count{query}")).text).text,
-            f'"/delegation?{of_borrower}"' in menus,
-            (await browser.get(f"/delegation?{of_borrower}")).text,
-        )
-
-    page, count, is_in_menu, of_borrower = play(tmp_path, scenario)
+async def test_given_delegations_are_searched_filtered_and_ordered(app: rest.Rest, query, rows):
+    of, vehicles = await arranged(app)
+    await delegating.delegate(app, of.owner, of.borrower, vehicles[0])
+    browser = Browser(app, of.owner)
+    menus = (await browser.get("/delegation")).text
+    of_borrower = f"company={of.borrower.company_id}"
+    page, count, is_in_menu, of_borrower = (
+        (await browser.get(f"/delegation{query}")).text,
+        Page((await browser.get(f"/delegation/count{query}")).text).text,
+        f'"/delegation?{of_borrower}"' in menus,
+        (await browser.get(f"/delegation?{of_borrower}")).text,
+    )
 
     assert sorted(delegated(page)) == sorted(rows)
     assert [number for number, _ in delegated(page)] == [number for number, _ in rows]
@@ -529,15 +490,15 @@ def test_given_delegations_are_searched_filtered_and_ordered(tmp_path, query, ro
     assert "Of Borrower" in of_borrower
 
 
-def test_received_delegations_are_filtered_by_owner_and_by_rights_of_own_people(tmp_path):
-    async def scenario(app, of, vehicles):
-        director = await delegating.director(app, of.operator, "lee")
-        await delegating.give(app, of.operator, director, vehicles[0])
-        browser = Browser(app, of.operator)
-        queries = ("", "?used=yes", "?used=no", f"?company={of.owner.company_id}", f"?company={of.below.company_id}")
-        return [(await browser.get(f"/delegation/received{each}")).text for each in queries]
-
-    whole, used, unused, of_owner, of_other = play(tmp_path, scenario)
+async def test_received_delegations_are_filtered_by_owner_and_by_rights_of_own_people(app: rest.Rest):
+    of, vehicles = await arranged(app)
+    director = await delegating.director(app, of.operator, "lee")
+    await delegating.give(app, of.operator, director, vehicles[0])
+    browser = Browser(app, of.operator)
+    queries = ("", "?used=yes", "?used=no", f"?company={of.owner.company_id}", f"?company={of.below.company_id}")
+    whole, used, unused, of_owner, of_other = [
+        (await browser.get(f"/delegation/received{each}")).text for each in queries
+    ]
 
     assert delegated(whole) == delegated(of_owner) == [("12가1", "Owner"), ("12가2", "Owner")]
     assert (delegated(used), delegated(unused)) == ([("12가1", "Owner")], [("12가2", "Owner")])
@@ -545,15 +506,13 @@ def test_received_delegations_are_filtered_by_owner_and_by_rights_of_own_people(
     assert "?company=" in whole
 
 
-def test_nobody_is_offered_to_take_back_what_is_automatic(tmp_path):
-    async def scenario(app, of, vehicles):
-        await delegating.delegate(app, of.owner, of.borrower, vehicles[0])
-        page = await shown(app, of.owner, "/delegation")
-        chosen = [each["value"] for each in page.all("input") if each.get("name") == "delegation"]
-        received = await shown(app, of.operator, "/delegation/received")
-        return chosen, f"{vehicles[0]}.{of.borrower.company_id}", [each["name"] for each in received.all("input")]
-
-    chosen, pair, names = play(tmp_path, scenario)
+async def test_nobody_is_offered_to_take_back_what_is_automatic(app: rest.Rest):
+    of, vehicles = await arranged(app)
+    await delegating.delegate(app, of.owner, of.borrower, vehicles[0])
+    page = await shown(app, of.owner, "/delegation")
+    chosen = [each["value"] for each in page.all("input") if each.get("name") == "delegation"]
+    received = await shown(app, of.operator, "/delegation/received")
+    pair, names = f"{vehicles[0]}.{of.borrower.company_id}", [each["name"] for each in received.all("input")]
 
     assert chosen == [pair]
     assert "delegation" not in names
@@ -567,57 +526,50 @@ def test_nobody_is_offered_to_take_back_what_is_automatic(tmp_path):
         ("owner", "", None),
     ],
 )
-def test_delegation_leads_to_the_list_that_is_asked_for_or_has_something(tmp_path, who, query, there):
-    async def scenario(app, of, vehicles):
-        await delegating.delegate(app, of.owner, of.borrower, vehicles[0])
-        answer = await Browser(app, getattr(of, who)).get(f"/delegation{query}")
-        return answer.status_code, answer.headers.get("location")
+async def test_delegation_leads_to_the_list_that_is_asked_for_or_has_something(app: rest.Rest, who, query, there):
+    of, vehicles = await arranged(app)
+    await delegating.delegate(app, of.owner, of.borrower, vehicles[0])
+    answer = await Browser(app, getattr(of, who)).get(f"/delegation{query}")
 
-    assert play(tmp_path, scenario) == ((200, None) if there is None else (303, there))
+    assert (answer.status_code, answer.headers.get("location")) == ((200, None) if there is None else (303, there))
 
 
-def test_part_that_a_script_asks_for_is_the_content_alone(tmp_path):
-    async def scenario(app, of, vehicles):
-        return (await Browser(app, of.owner).get("/delegation", **HTMX)).text
-
-    text = play(tmp_path, scenario)
+async def test_part_that_a_script_asks_for_is_the_content_alone(app: rest.Rest):
+    of, _vehicles = await arranged(app)
+    text = (await Browser(app, of.owner).get("/delegation", **HTMX)).text
 
     assert "<html" not in text
     assert "<title>Delegated to others</title>" in text
 
 
-def test_director_is_not_told_that_another_one_manages_nothing(tmp_path):
-    async def scenario(app, of, vehicles):
-        manager, idle = (
-            await delegating.director(app, of.owner, "manager"),
-            await delegating.director(app, of.owner, "idle"),
-        )
-        await app.post(of.owner, f"/vehicle/{vehicles[0]}/director/{manager.user_id}")
-        shown_to_idle = await shown(app, idle, f"/fleet/directors/{manager.user_id}")
-        shown_to_manager = await shown(app, manager, f"/fleet/directors/{idle.user_id}")
-        return shown_to_idle.text, shown_to_manager.text
-
-    of_manager, of_idle = play(tmp_path, scenario)
+async def test_director_is_not_told_that_another_one_manages_nothing(app: rest.Rest):
+    of, vehicles = await arranged(app)
+    manager, idle = (
+        await delegating.director(app, of.owner, "manager"),
+        await delegating.director(app, of.owner, "idle"),
+    )
+    await app.post(of.owner, f"/vehicle/{vehicles[0]}/director/{manager.user_id}")
+    shown_to_idle = await shown(app, idle, f"/fleet/directors/{manager.user_id}")
+    shown_to_manager = await shown(app, manager, f"/fleet/directors/{idle.user_id}")
+    of_manager, of_idle = shown_to_idle.text, shown_to_manager.text
 
     assert "Vehicles you cannot see" in of_manager
     assert "This director manages no vehicle." in of_idle
 
 
-def test_director_is_told_who_has_the_vehicles_that_they_direct_and_when_that_ends(tmp_path):
-    async def scenario(app, of, vehicles):
-        director = await delegating.director(app, of.owner, "jung")
-        of_borrower = [
-            await delegating.director(app, of.borrower, "lee"),
-            await delegating.driver(app, of.borrower, "kim"),
-        ]
-        await app.post(of.owner, f"/vehicle/{vehicles[0]}/director/{director.user_id}")
-        for each in vehicles:
-            await delegating.delegate(app, of.owner, of.borrower, each)
-        await delegating.give(app, of.borrower, of_borrower[0], vehicles[0])
-        await delegating.give(app, of.borrower, of_borrower[1], vehicles[0], drive=True)
-        return await shown(app, director, "/delegation"), f"/delegation/vehicles/{vehicles[0]}"
-
-    whole, chain = play(tmp_path, scenario)
+async def test_director_is_told_who_has_the_vehicles_that_they_direct_and_when_that_ends(app: rest.Rest):
+    of, vehicles = await arranged(app)
+    director = await delegating.director(app, of.owner, "jung")
+    of_borrower = [
+        await delegating.director(app, of.borrower, "lee"),
+        await delegating.driver(app, of.borrower, "kim"),
+    ]
+    await app.post(of.owner, f"/vehicle/{vehicles[0]}/director/{director.user_id}")
+    for each in vehicles:
+        await delegating.delegate(app, of.owner, of.borrower, each)
+    await delegating.give(app, of.borrower, of_borrower[0], vehicles[0])
+    await delegating.give(app, of.borrower, of_borrower[1], vehicles[0], drive=True)
+    whole, chain = await shown(app, director, "/delegation"), f"/delegation/vehicles/{vehicles[0]}"
 
     assert [each for each in whole.hrefs if each.startswith("/delegation/vehicles/")] == [chain] * 2
     (table,) = re.findall(r"Lasts(.*)", whole.text, re.DOTALL)
@@ -630,10 +582,8 @@ def test_director_is_told_who_has_the_vehicles_that_they_direct_and_when_that_en
 
 
 @pytest.mark.parametrize(("language", "told"), [("en", "Delegate vehicles"), ("ko", "차량 위임")])
-def test_company_without_delegations_is_offered_a_delegation_once(tmp_path, language, told):
-    async def scenario(app, of, vehicles):
-        return await shown(app, of.owner, "/delegation", **{"Accept-Language": language})
-
-    page = play(tmp_path, scenario)
+async def test_company_without_delegations_is_offered_a_delegation_once(app: rest.Rest, language, told):
+    of, _vehicles = await arranged(app)
+    page = await shown(app, of.owner, "/delegation", **{"Accept-Language": language})
 
     assert (page.hrefs.count("/delegation/new"), page.text.count(told)) == (1, 1)

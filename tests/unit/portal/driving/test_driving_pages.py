@@ -1,7 +1,6 @@
 """The driver's page, taking a vehicle and giving it back by the code in its cab, and the code."""
 
 import re
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -60,31 +59,26 @@ class Yard:
         return Page(answer.text)
 
 
-def at_yard(tmp_path: Path, scenario: Callable[[Yard], Awaitable[Any]]) -> Any:
-    async def play(app: Rest) -> Any:
-        _, admin = await app.operator("ace")
-        return await scenario(await Yard(app, admin).filled())
-
-    return rest.run(tmp_path, play)
+async def at_yard(app: Rest) -> Any:
+    _, admin = await app.operator("ace")
+    return await Yard(app, admin).filled()
 
 
 def heading(answer: httpx.Response) -> str:
     return re.search(r"<h1>(.*?)</h1>", answer.text).group(1)  # type: ignore[union-attr]
 
 
-def test_driver_takes_the_vehicle_of_the_code_and_gives_it_back(tmp_path: Path) -> None:
-    async def scenario(yard: Yard) -> Any:
-        kim = yard.browser("kim")
-        asked = await yard.page("kim", yard.path)
-        korean = await yard.page("kim", yard.path, **KOREAN)
-        taken = await kim.send(yard.path)
-        drives = await yard.driver()
-        own = await yard.page("kim", "/drive")
-        again = await kim.send(yard.path)
-        back = await kim.send(f"{yard.path}/back", at="/drive")
-        return asked, korean, taken, drives, own, again, back, await yard.driver(), await yard.page("kim", "/drive")
-
-    asked, korean, taken, drives, own, again, back, left, empty = at_yard(tmp_path, scenario)
+async def test_driver_takes_the_vehicle_of_the_code_and_gives_it_back(app: Rest) -> None:
+    yard = await at_yard(app)
+    kim = yard.browser("kim")
+    asked = await yard.page("kim", yard.path)
+    korean = await yard.page("kim", yard.path, **KOREAN)
+    taken = await kim.send(yard.path)
+    drives = await yard.driver()
+    own = await yard.page("kim", "/drive")
+    again = await kim.send(yard.path)
+    back = await kim.send(f"{yard.path}/back", at="/drive")
+    left, empty = await yard.driver(), await yard.page("kim", "/drive")
 
     assert f"Drive {NUMBER}?" in asked.text
     assert f"{NUMBER} 차량을 운전하시겠습니까?" in korean.text
@@ -95,23 +89,21 @@ def test_driver_takes_the_vehicle_of_the_code_and_gives_it_back(tmp_path: Path) 
     assert "You drive no vehicle now" in empty.text
 
 
-def test_taking_tells_the_pipeline_of_both_vehicles_as_over_rest(tmp_path: Path, monkeypatch: Any) -> None:
+async def test_taking_tells_the_pipeline_of_both_vehicles_as_over_rest(app: Rest, monkeypatch: Any) -> None:
     sent: list[Any] = []
     monkeypatch.setattr(notifications, "send", lambda _, found: sent.append(list(found)))
     monkeypatch.setattr(notifications, "sensors_changed", lambda sensors: sensors)
 
-    async def scenario(yard: Yard) -> Any:
-        app = yard.app
-        other = await delegating.new_vehicle(app, yard.admin, "34나5678")
-        await delegating.give(app, yard.admin, yard.people["kim"], other, drive=True)
-        await Browser(app, yard.admin).post(f"/fleet/vehicles/{other}/activate")
-        kim = yard.browser("kim")
-        await kim.send(f"/drive/{other}")
-        asked = await yard.page("kim", yard.path)
-        taken = await kim.send(yard.path)
-        return asked, taken.status_code, await yard.driver(other), await yard.driver()
-
-    asked, taken, held, drives = at_yard(tmp_path, scenario)
+    yard = await at_yard(app)
+    app = yard.app
+    other = await delegating.new_vehicle(app, yard.admin, "34나5678")
+    await delegating.give(app, yard.admin, yard.people["kim"], other, drive=True)
+    await Browser(app, yard.admin).post(f"/fleet/vehicles/{other}/activate")
+    kim = yard.browser("kim")
+    await kim.send(f"/drive/{other}")
+    asked = await yard.page("kim", yard.path)
+    taken = await kim.send(yard.path)
+    taken, held, drives = taken.status_code, await yard.driver(other), await yard.driver()
 
     assert "You drive 34나5678 now" in asked.text
     assert (taken, held, drives) == (303, None, "kim")
@@ -126,21 +118,19 @@ def test_taking_tells_the_pipeline_of_both_vehicles_as_over_rest(tmp_path: Path,
         ("admin", 403, "", ""),
     ],
 )
-def test_who_may_not_take_it_reads_why_and_changes_nothing(
-    tmp_path: Path, name: str, status: int, told: str, korean: str
+async def test_who_may_not_take_it_reads_why_and_changes_nothing(
+    app: Rest, name: str, status: int, told: str, korean: str
 ) -> None:
-    async def scenario(yard: Yard) -> Any:
-        await yard.browser("kim").send(yard.path)
-        asked = yard.browser(name)
-        return (
-            await asked.get(yard.path),
-            await asked.post(yard.path),
-            await asked.post(f"{yard.path}/back"),
-            await asked.post(yard.path, **KOREAN),
-            await yard.driver(),
-        )
-
-    shown, taken, back, in_korean, drives = at_yard(tmp_path, scenario)
+    yard = await at_yard(app)
+    await yard.browser("kim").send(yard.path)
+    asked = yard.browser(name)
+    shown, taken, back, in_korean, drives = (
+        await asked.get(yard.path),
+        await asked.post(yard.path),
+        await asked.post(f"{yard.path}/back"),
+        await asked.post(yard.path, **KOREAN),
+        await yard.driver(),
+    )
 
     assert shown.status_code == (200 if status == 400 else status)
     assert (taken.status_code, back.status_code) == (status, status)
@@ -150,15 +140,18 @@ def test_who_may_not_take_it_reads_why_and_changes_nothing(
         assert NUMBER not in shown.text, "a vehicle out of reach keeps its number"
 
 
-def test_deactivated_vehicle_is_not_taken_but_given_back(tmp_path: Path) -> None:
-    async def scenario(yard: Yard) -> Any:
-        kim, lee = yard.browser("kim"), yard.browser("lee")
-        await kim.send(yard.path)
-        await yard.activated(active=False)
-        back = await kim.send(f"{yard.path}/back", at=yard.path)
-        return back.status_code, await lee.get(yard.path), await lee.post(yard.path), await yard.driver()
-
-    back, shown, taken, drives = at_yard(tmp_path, scenario)
+async def test_deactivated_vehicle_is_not_taken_but_given_back(app: Rest) -> None:
+    yard = await at_yard(app)
+    kim, lee = yard.browser("kim"), yard.browser("lee")
+    await kim.send(yard.path)
+    await yard.activated(active=False)
+    back = await kim.send(f"{yard.path}/back", at=yard.path)
+    back, shown, taken, drives = (
+        back.status_code,
+        await lee.get(yard.path),
+        await lee.post(yard.path),
+        await yard.driver(),
+    )
 
     assert back == 303
     assert "not activated for drivers" in shown.text
@@ -171,21 +164,19 @@ def form_of_button(answer: httpx.Response) -> bool:
     return any((each.get("action") or "").startswith("/drive/") for each in Page(answer.text).all("form"))
 
 
-def test_director_sees_who_drives_and_replaces_nobody_else(tmp_path: Path) -> None:
-    async def scenario(yard: Yard) -> Any:
-        kim, lee, boss = (yard.browser(name) for name in ("kim", "lee", "boss"))
-        await kim.send(yard.path)
-        shown = await yard.page("boss", yard.path)
-        sent = form_of(shown, yard.path)
-        await kim.send(f"{yard.path}/back", at=yard.path)
-        await lee.send(yard.path)
-        refused = await boss.post(yard.path, sent)
-        between = await yard.driver()
-        taken = await boss.send(yard.path)
-        late = await lee.post(f"{yard.path}/back")
-        return shown, refused, between, taken.status_code, late, await yard.driver()
-
-    shown, refused, between, taken, late, drives = at_yard(tmp_path, scenario)
+async def test_director_sees_who_drives_and_replaces_nobody_else(app: Rest) -> None:
+    yard = await at_yard(app)
+    kim, lee, boss = (yard.browser(name) for name in ("kim", "lee", "boss"))
+    await kim.send(yard.path)
+    shown = await yard.page("boss", yard.path)
+    sent = form_of(shown, yard.path)
+    await kim.send(f"{yard.path}/back", at=yard.path)
+    await lee.send(yard.path)
+    refused = await boss.post(yard.path, sent)
+    between = await yard.driver()
+    taken = await boss.send(yard.path)
+    late = await lee.post(f"{yard.path}/back")
+    taken, drives = taken.status_code, await yard.driver()
 
     assert "kim drives it now" in shown.text
     assert (refused.status_code, between) == (409, "lee")
@@ -194,33 +185,29 @@ def test_director_sees_who_drives_and_replaces_nobody_else(tmp_path: Path) -> No
     assert (late.status_code, "You no longer drive this vehicle" in late.text) == (400, True)
 
 
-def test_vehicle_taken_back_from_the_company_is_refused_to_its_drivers(tmp_path: Path) -> None:
-    async def scenario(yard: Yard) -> Any:
-        app, admin = yard.app, yard.admin
-        _, partner = await app.partner(admin, "partner@x.example")
-        await delegating.register(app, admin, partner)
-        await delegating.delegate(app, admin, partner, yard.vehicle)
-        park = await delegating.driver(app, partner, "park")
-        await delegating.give(app, partner, park, yard.vehicle, drive=True)
-        asked = Browser(app, park)
-        taken = await asked.send(yard.path)
-        await delegating.take_back(app, admin, partner, yard.vehicle)
-        back = await asked.post(f"{yard.path}/back")
-        await Browser(app, admin).confirm(f"/fleet/vehicles/{yard.vehicle}/delete", NUMBER)
-        return taken.status_code, await asked.get("/drive"), await asked.get(yard.path), back
-
-    taken, home, gone, back = at_yard(tmp_path, scenario)
+async def test_vehicle_taken_back_from_the_company_is_refused_to_its_drivers(app: Rest) -> None:
+    yard = await at_yard(app)
+    app, admin = yard.app, yard.admin
+    _, partner = await app.partner(admin, "partner@x.example")
+    await delegating.register(app, admin, partner)
+    await delegating.delegate(app, admin, partner, yard.vehicle)
+    park = await delegating.driver(app, partner, "park")
+    await delegating.give(app, partner, park, yard.vehicle, drive=True)
+    asked = Browser(app, park)
+    taken = await asked.send(yard.path)
+    await delegating.take_back(app, admin, partner, yard.vehicle)
+    back = await asked.post(f"{yard.path}/back")
+    await Browser(app, admin).confirm(f"/fleet/vehicles/{yard.vehicle}/delete", NUMBER)
+    taken, home, gone = taken.status_code, await asked.get("/drive"), await asked.get(yard.path)
 
     assert (taken, home.status_code, "You drive no vehicle now" in home.text) == (303, 200, True)
     assert (back.status_code, heading(back)) == (403, "You may not drive this vehicle")
     assert (gone.status_code, heading(gone)) == (404, "This vehicle no longer exists")
 
 
-def test_code_leads_through_the_sign_in_back_to_its_page(tmp_path: Path) -> None:
-    async def scenario(yard: Yard) -> Any:
-        return yard.path, await Browser(yard.app).get(yard.path)
-
-    path, answer = at_yard(tmp_path, scenario)
+async def test_code_leads_through_the_sign_in_back_to_its_page(app: Rest) -> None:
+    yard = await at_yard(app)
+    path, answer = yard.path, await Browser(yard.app).get(yard.path)
 
     assert answer.status_code == 303
     assert httpx.URL(answer.headers["location"]).params["next"] == path
@@ -245,16 +232,14 @@ def drawn(page: Page) -> list[list[int]]:
     return rows
 
 
-def test_code_holds_the_public_address_of_the_vehicles_page(tmp_path: Path) -> None:
-    async def scenario(yard: Yard) -> Any:
-        address = f"/fleet/vehicles/{yard.vehicle}/code"
-        without = await yard.page("admin", address)
-        yard.app.change(public_url="https://fleet.example/")
-        record = await yard.page("boss", f"/fleet/vehicles/{yard.vehicle}")
-        shown = await yard.browser("boss").get(address)
-        return yard, without, record, shown, (await yard.browser("kim").get(address)).status_code
-
-    yard, without, record, shown, of_driver = at_yard(tmp_path, scenario)
+async def test_code_holds_the_public_address_of_the_vehicles_page(app: Rest) -> None:
+    yard = await at_yard(app)
+    address = f"/fleet/vehicles/{yard.vehicle}/code"
+    without = await yard.page("admin", address)
+    yard.app.change(public_url="https://fleet.example/")
+    record = await yard.page("boss", f"/fleet/vehicles/{yard.vehicle}")
+    shown = await yard.browser("boss").get(address)
+    of_driver = (await yard.browser("kim").get(address)).status_code
 
     expected = segno.make_qr(f"https://fleet.example/drive/{yard.vehicle}", error="m")
     assert "accounts.public_url" in without.text

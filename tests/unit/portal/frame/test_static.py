@@ -6,7 +6,6 @@ from urllib.parse import urljoin
 
 import httpx
 from tests.support import delegating
-from tests.support import rest as support
 from tests.support.portal import Browser
 from tests.support.rest import Rest
 
@@ -16,14 +15,12 @@ from tripline.portal.lists.tables import ROWS
 FILES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*") if path.is_file())
 
 
-def test_every_file_is_served_and_packed_where_that_helps(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> dict[str, tuple[httpx.Response, httpx.Response]]:
-        browser = Browser(rest)
-        packed = {name: await browser.get(STATIC.address(name)) for name in FILES}
-        plain = {name: await browser.get(STATIC.address(name), **{"Accept-Encoding": "identity"}) for name in FILES}
-        return {name: (packed[name], plain[name]) for name in FILES}
+async def test_every_file_is_served_and_packed_where_that_helps(app: Rest) -> None:
+    browser = Browser(app)
+    packed = {name: await browser.get(STATIC.address(name)) for name in FILES}
+    plain = {name: await browser.get(STATIC.address(name), **{"Accept-Encoding": "identity"}) for name in FILES}
 
-    for name, (packed, plain) in support.run(tmp_path, scenario).items():
+    for name, (packed, plain) in {name: (packed[name], plain[name]) for name in FILES}.items():
         content = (FOLDER / name).read_bytes()
         assert plain.content == packed.content == content, name
         assert ("content-encoding" in packed.headers) == (not name.endswith((".png", ".woff2"))), name
@@ -38,22 +35,18 @@ async def test_file_that_is_not_there_is_not_found(app: Rest) -> None:
     assert set(found) == {404}
 
 
-def test_first_page_with_everything_that_it_loads_weighs_less_than_100_kb(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> dict[str, int]:
-        _, admin = await rest.operator("hanbit")
-        for number in range(ROWS):
-            await delegating.new_vehicle(rest, admin, f"{10 + number}가{3456 + number}")
-        browser, waiting, weights = Browser(rest, admin), ["/fleet/vehicles"], {}
-        while waiting:
-            path = waiting.pop()
-            if path in weights:
-                continue
-            answer = await browser.get(path)
-            weights[path] = answer.num_bytes_downloaded
-            waiting += loaded_by(path, answer)
-        return weights
-
-    weights = support.run(tmp_path, scenario)
+async def test_first_page_with_everything_that_it_loads_weighs_less_than_100_kb(app: Rest) -> None:
+    _, admin = await app.operator("hanbit")
+    for number in range(ROWS):
+        await delegating.new_vehicle(app, admin, f"{10 + number}가{3456 + number}")
+    browser, waiting, weights = Browser(app, admin), ["/fleet/vehicles"], {}
+    while waiting:
+        path = waiting.pop()
+        if path in weights:
+            continue
+        answer = await browser.get(path)
+        weights[path] = answer.num_bytes_downloaded
+        waiting += loaded_by(path, answer)
 
     assert {Path(path).suffix for path in weights} >= {"", ".css", ".js", ".svg"}
     assert weights["/fleet/vehicles"] > 10_000, "a page of rows"

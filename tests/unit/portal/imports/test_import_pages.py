@@ -157,14 +157,12 @@ async def test_columns_are_matched_by_hand(app: rest.Rest):
     assert [each["value"] for each in again.all("option") if "selected" in each] == ["vehicleNo", "mileage"]
 
 
-def test_stored_markup_is_text(tmp_path):
-    async def scenario(app):
-        me = await desk(app)
-        draft = await me.draft(b'vehicleNo,mileage,<i>\n<script>alert(1)</script>,x,"""><img>"\n')
-        answers = [await me.browser.get(f"{draft}{end}") for end in ("", "/rows/2", "/columns")]
-        return [answer.text for answer in answers]
+async def test_stored_markup_is_text(app: rest.Rest):
+    me = await desk(app)
+    draft = await me.draft(b'vehicleNo,mileage,<i>\n<script>alert(1)</script>,x,"""><img>"\n')
+    answers = [await me.browser.get(f"{draft}{end}") for end in ("", "/rows/2", "/columns")]
 
-    for text in rest.run(tmp_path, scenario):
+    for text in [answer.text for answer in answers]:
         assert "<script>alert" not in text
         assert "<img>" not in text
         assert "<i>" not in text
@@ -200,22 +198,19 @@ async def test_row_with_a_bad_cell_and_a_surplus_one_is_saved_by_enter_rather_th
     assert page.text.index("Save row") < page.text.index("Leave out")
 
 
-def test_second_window_on_a_row_is_told_what_the_first_one_saved_and_loses_nothing(tmp_path):
-    async def scenario(app):
-        me = await desk(app)
-        draft = await me.draft(BAD)
-        form = await me.page(f"{draft}/rows/3")
-        of_window = {"digest": digest_of(form), "rows": "bad"}
-        await me.post(f"{draft}/rows/3", {**of_window, "cell-0": "first", "cell-1": "7"})
-        second = {**of_window, "cell-0": "가2", "cell-1": "8"}
-        korean = await me.post(f"{draft}/rows/3", second, **{"Accept-Language": "ko"})
-        refused = await me.post(f"{draft}/rows/3", second)
-        between = await me.page(f"{draft}/rows/3")
-        page = Page(refused.text)
-        again = await me.post(f"{draft}/rows/3", {"digest": digest_of(page), "rows": "bad", **inputs(page)})
-        return korean, refused, between, again, await me.page(f"{draft}/rows/3")
-
-    korean, refused, between, again, after = rest.run(tmp_path, scenario)
+async def test_second_window_on_a_row_is_told_what_the_first_one_saved_and_loses_nothing(app: rest.Rest):
+    me = await desk(app)
+    draft = await me.draft(BAD)
+    form = await me.page(f"{draft}/rows/3")
+    of_window = {"digest": digest_of(form), "rows": "bad"}
+    await me.post(f"{draft}/rows/3", {**of_window, "cell-0": "first", "cell-1": "7"})
+    second = {**of_window, "cell-0": "가2", "cell-1": "8"}
+    korean = await me.post(f"{draft}/rows/3", second, **{"Accept-Language": "ko"})
+    refused = await me.post(f"{draft}/rows/3", second)
+    between = await me.page(f"{draft}/rows/3")
+    page = Page(refused.text)
+    again = await me.post(f"{draft}/rows/3", {"digest": digest_of(page), "rows": "bad", **inputs(page)})
+    after = await me.page(f"{draft}/rows/3")
 
     page = Page(refused.text)
     assert (refused.status_code, inputs(between)) == (409, {"cell-0": "first", "cell-1": "7", "cell-2": ""})

@@ -12,14 +12,11 @@ ENGLISH = {"Accept-Language": "en"}
 STRAY = ("//evil.example/fleet/vehicles", "https://evil.example/fleet/vehicles", "/fleet/sensors")
 
 
-def play(tmp_path, scenario):
-    async def with_companies(app):
-        of = await delegating.companies(app)
-        await delegating.register(app, of.owner, of.borrower)
-        vehicles = [await delegating.new_vehicle(app, of.owner, number) for number in ("12가1", "12가2")]
-        return await scenario(app, of, vehicles)
-
-    return rest.run(tmp_path, with_companies)
+async def arranged(app: rest.Rest):
+    of = await delegating.companies(app)
+    await delegating.register(app, of.owner, of.borrower)
+    vehicles = [await delegating.new_vehicle(app, of.owner, number) for number in ("12가1", "12가2")]
+    return of, vehicles
 
 
 async def confirmed(browser, address, vehicles, back=LIST):
@@ -33,19 +30,17 @@ async def states(app, login, vehicles):
     return [(await app.get(login, f"/vehicle/{each}"))["status"] for each in vehicles]
 
 
-def test_chosen_vehicles_are_activated_and_deactivated_after_a_preview_that_changes_nothing(tmp_path):
-    async def scenario(app, of, vehicles):
-        browser = Browser(app, of.owner)
-        listed = Page((await browser.get(LIST)).text)
-        await browser.post(ACTIVATE, {"vehicleId": [*vehicles, vehicles[0]]})
-        before = await states(app, of.owner, vehicles)
-        preview, on = await confirmed(browser, ACTIVATE, [*vehicles, vehicles[0]])
-        active = await states(app, of.owner, vehicles)
-        told = (await browser.get(LIST)).text
-        await confirmed(browser, DEACTIVATE, vehicles[:1])
-        return listed, before, preview, on, active, told, await states(app, of.owner, vehicles)
-
-    listed, before, preview, on, active, told, after = play(tmp_path, scenario)
+async def test_chosen_vehicles_are_activated_and_deactivated_after_a_preview_that_changes_nothing(app: rest.Rest):
+    of, vehicles = await arranged(app)
+    browser = Browser(app, of.owner)
+    listed = Page((await browser.get(LIST)).text)
+    await browser.post(ACTIVATE, {"vehicleId": [*vehicles, vehicles[0]]})
+    before = await states(app, of.owner, vehicles)
+    preview, on = await confirmed(browser, ACTIVATE, [*vehicles, vehicles[0]])
+    active = await states(app, of.owner, vehicles)
+    told = (await browser.get(LIST)).text
+    await confirmed(browser, DEACTIVATE, vehicles[:1])
+    after = await states(app, of.owner, vehicles)
 
     offered = {each["formaction"] for each in listed.all("button") if "formaction" in each}
     assert offered == {ACTIVATE, DEACTIVATE, DELEGATE}
@@ -72,15 +67,13 @@ def test_chosen_vehicles_are_activated_and_deactivated_after_a_preview_that_chan
         ("ko", ("차량 1대의 사용을 중지합니다", "운전자가 새로 탈 수 없습니다", "이 중 1대는", "사용 중지된 차량 1대")),
     ],
 )
-def test_preview_says_how_many_change_which_are_so_and_what_goes_on(tmp_path, language, told):
-    async def scenario(app, of, vehicles):
-        driver = await delegating.driver(app, of.owner, "kim")
-        await app.post(of.owner, f"/vehicle/{vehicles[0]}/activate")
-        await app.store.write(delegating.drives_now(vehicles[0], driver))
-        chosen = {"vehicleId": vehicles}
-        return (await Browser(app, of.owner).post(DEACTIVATE, chosen, **{"Accept-Language": language})).text
-
-    text = play(tmp_path, scenario)
+async def test_preview_says_how_many_change_which_are_so_and_what_goes_on(app: rest.Rest, language, told):
+    of, vehicles = await arranged(app)
+    driver = await delegating.driver(app, of.owner, "kim")
+    await app.post(of.owner, f"/vehicle/{vehicles[0]}/activate")
+    await app.store.write(delegating.drives_now(vehicles[0], driver))
+    chosen = {"vehicleId": vehicles}
+    text = (await Browser(app, of.owner).post(DEACTIVATE, chosen, **{"Accept-Language": language})).text
 
     assert [each for each in told if each not in text] == []
     assert text.index("12가1") < text.index("12가2")
@@ -94,24 +87,22 @@ def test_preview_says_how_many_change_which_are_so_and_what_goes_on(tmp_path, la
         ("delete", "1 vehicle stays as it is", ["DEACTIVATED"]),
     ],
 )
-def test_preview_that_is_out_of_date_is_shown_again_with_what_changed(tmp_path, meanwhile, told, left):
-    async def scenario(app, of, vehicles):
-        browser = Browser(app, of.owner)
-        driver = await delegating.driver(app, of.owner, "kim")
-        preview = await browser.post(ACTIVATE, {"vehicleId": vehicles}, **ENGLISH)
-        if meanwhile == "activate":
-            await app.post(of.owner, f"/vehicle/{vehicles[0]}/activate")
-        elif meanwhile == "drive":
-            await app.store.write(delegating.drives_now(vehicles[0], driver))
-        else:
-            await app.delete(of.owner, f"/vehicle/{vehicles[0]}")
-            vehicles.pop(0)
-        again = await browser.post(ACTIVATE, Page(preview.text).hidden(ACTIVATE), **ENGLISH)
-        then = await states(app, of.owner, vehicles)
-        done = await browser.post(ACTIVATE, Page(again.text).hidden(ACTIVATE), **ENGLISH)
-        return again, then, done.status_code, await states(app, of.owner, vehicles)
-
-    again, then, done, after = play(tmp_path, scenario)
+async def test_preview_that_is_out_of_date_is_shown_again_with_what_changed(app: rest.Rest, meanwhile, told, left):
+    of, vehicles = await arranged(app)
+    browser = Browser(app, of.owner)
+    driver = await delegating.driver(app, of.owner, "kim")
+    preview = await browser.post(ACTIVATE, {"vehicleId": vehicles}, **ENGLISH)
+    if meanwhile == "activate":
+        await app.post(of.owner, f"/vehicle/{vehicles[0]}/activate")
+    elif meanwhile == "drive":
+        await app.store.write(delegating.drives_now(vehicles[0], driver))
+    else:
+        await app.delete(of.owner, f"/vehicle/{vehicles[0]}")
+        vehicles.pop(0)
+    again = await browser.post(ACTIVATE, Page(preview.text).hidden(ACTIVATE), **ENGLISH)
+    then = await states(app, of.owner, vehicles)
+    done = await browser.post(ACTIVATE, Page(again.text).hidden(ACTIVATE), **ENGLISH)
+    done, after = done.status_code, await states(app, of.owner, vehicles)
 
     assert (again.status_code, then) == (409, left)
     assert "Some of the vehicles changed in the meantime; nothing was done." in again.text
@@ -120,36 +111,30 @@ def test_preview_that_is_out_of_date_is_shown_again_with_what_changed(tmp_path, 
     assert (done, set(after)) == (303, {"ACTIVATED"})
 
 
-def test_form_that_confirms_without_a_preview_changes_nothing(tmp_path):
-    async def scenario(app, of, vehicles):
-        answer = await Browser(app, of.owner).post(ACTIVATE, {"vehicleId": vehicles, "confirmed": "1"})
-        return answer.status_code, await states(app, of.owner, vehicles)
+async def test_form_that_confirms_without_a_preview_changes_nothing(app: rest.Rest):
+    of, vehicles = await arranged(app)
+    answer = await Browser(app, of.owner).post(ACTIVATE, {"vehicleId": vehicles, "confirmed": "1"})
 
-    assert play(tmp_path, scenario) == (409, ["DEACTIVATED", "DEACTIVATED"])
+    assert (answer.status_code, await states(app, of.owner, vehicles)) == (409, ["DEACTIVATED", "DEACTIVATED"])
 
 
-def test_number_of_chosen_vehicles_stands_where_the_language_puts_it(tmp_path):
-    async def scenario(app, of, _vehicles):
-        browser = Browser(app, of.owner)
-        return [(await browser.get(LIST, **{"Accept-Language": language})).text for language in ("en", "ko")]
-
-    english, korean = play(tmp_path, scenario)
+async def test_number_of_chosen_vehicles_stands_where_the_language_puts_it(app: rest.Rest):
+    of, _vehicles = await arranged(app)
+    browser = Browser(app, of.owner)
+    english, korean = [(await browser.get(LIST, **{"Accept-Language": language})).text for language in ("en", "ko")]
 
     assert "data-picked></span> selected</span>" in english
     assert "data-picked></span>개 선택</span>" in korean
 
 
-def test_vehicle_that_was_so_before_does_not_count_as_moved(tmp_path):
-    async def scenario(app, of, vehicles):
-        browser = Browser(app, of.owner)
-        told = []
-        for chosen in (vehicles[:1], vehicles):
-            await confirmed(browser, ACTIVATE, chosen)
-            told.append((await browser.get(LIST)).text)
-        nothing = await browser.post(ACTIVATE, {"vehicleId": vehicles}, **ENGLISH)
-        return told, nothing
-
-    told, nothing = play(tmp_path, scenario)
+async def test_vehicle_that_was_so_before_does_not_count_as_moved(app: rest.Rest):
+    of, vehicles = await arranged(app)
+    browser = Browser(app, of.owner)
+    told = []
+    for chosen in (vehicles[:1], vehicles):
+        await confirmed(browser, ACTIVATE, chosen)
+        told.append((await browser.get(LIST)).text)
+    nothing = await browser.post(ACTIVATE, {"vehicleId": vehicles}, **ENGLISH)
 
     assert ["1 vehicle is activated." in each for each in told] == [True, True]
     assert "2 vehicles are already activated" in nothing.text
@@ -157,22 +142,20 @@ def test_vehicle_that_was_so_before_does_not_count_as_moved(tmp_path):
     assert Page(nothing.text).hidden(ACTIVATE) == {}
 
 
-def test_foreign_vehicle_stays_as_it_is_and_nobody_learns_its_number_or_reads_an_id(tmp_path):
-    async def scenario(app, of, vehicles):
-        foreign = await delegating.new_vehicle(app, of.other, "99하9")
-        delegated = await delegating.new_vehicle(app, of.borrower, "77허7")  # a partner's, which the operator sees
-        chosen = [vehicles[0], delegated, foreign, delegating.UNKNOWN]
-        browser = Browser(app, of.operator)
-        mine = await delegating.new_vehicle(app, of.operator, "11거1")
-        director = await delegating.director(app, of.operator, "han")
-        driven = await delegating.new_vehicle(app, of.operator, "33너3")
-        await delegating.give(app, of.operator, director, driven, drive=True)
-        await app.post(of.operator, f"/vehicle/{mine}/director/{director.user_id}")
-        own, _ = await confirmed(browser, ACTIVATE, [mine, *chosen])
-        limited, _ = await confirmed(Browser(app, director), DEACTIVATE, [mine, driven, foreign])
-        return chosen, driven, own, limited, await states(app, of.other, [foreign])
-
-    chosen, driven, own, limited, others = play(tmp_path, scenario)
+async def test_foreign_vehicle_stays_as_it_is_and_nobody_learns_its_number_or_reads_an_id(app: rest.Rest):
+    of, vehicles = await arranged(app)
+    foreign = await delegating.new_vehicle(app, of.other, "99하9")
+    delegated = await delegating.new_vehicle(app, of.borrower, "77허7")  # a partner's, which the operator sees
+    chosen = [vehicles[0], delegated, foreign, delegating.UNKNOWN]
+    browser = Browser(app, of.operator)
+    mine = await delegating.new_vehicle(app, of.operator, "11거1")
+    director = await delegating.director(app, of.operator, "han")
+    driven = await delegating.new_vehicle(app, of.operator, "33너3")
+    await delegating.give(app, of.operator, director, driven, drive=True)
+    await app.post(of.operator, f"/vehicle/{mine}/director/{director.user_id}")
+    own, _ = await confirmed(browser, ACTIVATE, [mine, *chosen])
+    limited, _ = await confirmed(Browser(app, director), DEACTIVATE, [mine, driven, foreign])
+    others = await states(app, of.other, [foreign])
 
     assert "2 vehicles stay as they are" in own
     assert own.count("A vehicle you cannot see") == 2
@@ -183,15 +166,13 @@ def test_foreign_vehicle_stays_as_it_is_and_nobody_learns_its_number_or_reads_an
     assert others == ["DEACTIVATED"]
 
 
-def test_chosen_vehicles_go_on_to_the_preview_of_their_delegation(tmp_path):
-    async def scenario(app, of, vehicles):
-        browser = Browser(app, of.owner)
-        page = Page((await browser.post(DELEGATE, {"vehicleId": vehicles})).text)
-        kept = [each["value"] for each in page.all("input") if each.get("name") == "vehicleId"]
-        fields = {"toCompanyId": of.borrower.company_id, "vehicleId": kept}
-        return page, await browser.post("/delegation/delegate", fields)
-
-    page, preview = play(tmp_path, scenario)
+async def test_chosen_vehicles_go_on_to_the_preview_of_their_delegation(app: rest.Rest):
+    of, vehicles = await arranged(app)
+    browser = Browser(app, of.owner)
+    page = Page((await browser.post(DELEGATE, {"vehicleId": vehicles})).text)
+    kept = [each["value"] for each in page.all("input") if each.get("name") == "vehicleId"]
+    fields = {"toCompanyId": of.borrower.company_id, "vehicleId": kept}
+    preview = await browser.post("/delegation/delegate", fields)
 
     assert "2 vehicles are chosen." in page.text
     assert "Borrower" in page.text
@@ -199,18 +180,16 @@ def test_chosen_vehicles_go_on_to_the_preview_of_their_delegation(tmp_path):
 
 
 @pytest.mark.parametrize(("address", "then"), [(ACTIVATE, ACTIVATE), (DELEGATE, "/delegation/delegate")])
-def test_visitor_comes_back_to_the_list_as_it_was_shown(tmp_path, address, then):
-    async def scenario(app, of, vehicles):
-        browser, asked = Browser(app, of.owner), f"{LIST}?q=12%EA%B0%80&status=DEACTIVATED&sort=-number&columns=year"
-        (back,) = Page((await browser.get(asked)).text).hidden(DELEGATE)["next"]
-        company = {"toCompanyId": of.borrower.company_id}
-        pages = [Page((await browser.post(address, {"vehicleId": vehicles, "next": back})).text)]
-        if address != then:
-            pages.append(Page((await browser.post(then, {**pages[0].hidden(then), **company})).text))
-        done = await browser.post(then, {**pages[-1].hidden(then), **company})
-        return asked, back, [(back in each.hrefs, each.hidden(then)["next"]) for each in pages], done
-
-    asked, back, kept, done = play(tmp_path, scenario)
+async def test_visitor_comes_back_to_the_list_as_it_was_shown(app: rest.Rest, address, then):
+    of, vehicles = await arranged(app)
+    browser, asked = Browser(app, of.owner), f"{LIST}?q=12%EA%B0%80&status=DEACTIVATED&sort=-number&columns=year"
+    (back,) = Page((await browser.get(asked)).text).hidden(DELEGATE)["next"]
+    company = {"toCompanyId": of.borrower.company_id}
+    pages = [Page((await browser.post(address, {"vehicleId": vehicles, "next": back})).text)]
+    if address != then:
+        pages.append(Page((await browser.post(then, {**pages[0].hidden(then), **company})).text))
+    done = await browser.post(then, {**pages[-1].hidden(then), **company})
+    kept = [(back in each.hrefs, each.hidden(then)["next"]) for each in pages]
 
     assert (back[:16], sorted(back[16:].split("&"))) == (f"{LIST}?", sorted(asked[16:].split("&")))
     assert kept == [(True, [back])] * len(kept)
@@ -218,41 +197,37 @@ def test_visitor_comes_back_to_the_list_as_it_was_shown(tmp_path, address, then)
 
 
 @pytest.mark.parametrize("address", STRAY)
-def test_visitor_is_sent_to_no_other_address(tmp_path, address):
-    async def scenario(app, of, vehicles):
-        browser, there = Browser(app, of.owner), "/delegation/delegate"
-        fields = {"vehicleId": vehicles, "toCompanyId": of.borrower.company_id, "next": address}
-        shown = [
-            Page((await browser.post(asked, fields)).text).hidden(then)
-            for asked, then in ((ACTIVATE, ACTIVATE), (DELEGATE, there), (there, there))
-        ]
-        done = [
-            (await browser.post(asked, {**hidden, **fields, "confirmed": "1"})).headers["location"]
-            for asked, hidden in ((ACTIVATE, shown[0]), (there, shown[2]))
-        ]
-        return [each.get("next") for each in shown], done, f"/delegation?company={of.borrower.company_id}"
-
-    shown, done, delegation = play(tmp_path, scenario)
+async def test_visitor_is_sent_to_no_other_address(app: rest.Rest, address):
+    of, vehicles = await arranged(app)
+    browser, there = Browser(app, of.owner), "/delegation/delegate"
+    fields = {"vehicleId": vehicles, "toCompanyId": of.borrower.company_id, "next": address}
+    shown = [
+        Page((await browser.post(asked, fields)).text).hidden(then)
+        for asked, then in ((ACTIVATE, ACTIVATE), (DELEGATE, there), (there, there))
+    ]
+    done = [
+        (await browser.post(asked, {**hidden, **fields, "confirmed": "1"})).headers["location"]
+        for asked, hidden in ((ACTIVATE, shown[0]), (there, shown[2]))
+    ]
+    shown, delegation = [each.get("next") for each in shown], f"/delegation?company={of.borrower.company_id}"
 
     assert shown == [[LIST], [LIST], None]
     assert done == [LIST, delegation]
 
 
 @pytest.mark.parametrize(("count", "status"), [(0, 400), (1, 200), (ROWS, 200), (ROWS + 1, 400)])
-def test_as_many_as_a_page_shows_are_taken_at_once(tmp_path, count, status):
-    async def scenario(app, of, vehicles):
-        unknown = [f"{number:08d}{delegating.UNKNOWN[8:]}" for number in range(count)]
-        return await Browser(app, of.owner).post(ACTIVATE, {"vehicleId": unknown})
+async def test_as_many_as_a_page_shows_are_taken_at_once(app: rest.Rest, count, status):
+    of, _vehicles = await arranged(app)
+    unknown = [f"{number:08d}{delegating.UNKNOWN[8:]}" for number in range(count)]
 
-    assert play(tmp_path, scenario).status_code == status
+    assert (await Browser(app, of.owner).post(ACTIVATE, {"vehicleId": unknown})).status_code == status
 
 
-def test_driver_may_neither_activate_nor_delegate(tmp_path):
-    async def scenario(app, of, vehicles):
-        driver = await delegating.driver(app, of.owner, "driver")
-        return [
-            (await Browser(app, driver).post(each, {"vehicleId": vehicles})).status_code
-            for each in (ACTIVATE, DELEGATE)
-        ]
+async def test_driver_may_neither_activate_nor_delegate(app: rest.Rest):
+    of, vehicles = await arranged(app)
+    driver = await delegating.driver(app, of.owner, "driver")
+    found = [
+        (await Browser(app, driver).post(each, {"vehicleId": vehicles})).status_code for each in (ACTIVATE, DELEGATE)
+    ]
 
-    assert play(tmp_path, scenario) == [403, 403]
+    assert found == [403, 403]

@@ -1,7 +1,5 @@
 """Undoing what was done to many vehicles: exactly those come back that nobody touched since; the others say why not."""
 
-from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -73,48 +71,41 @@ class Desk:
         return [f"{self.vehicles[place]}.{self.of.borrower.company_id}" for place in places]
 
 
-def at_desk(tmp_path: Path, scenario: Callable[[Desk], Awaitable[Any]]) -> Any:
-    async def play(app: Rest) -> Any:
-        of = await delegating.companies(app)
-        await delegating.register(app, of.owner, of.borrower)
-        vehicles = [await delegating.new_vehicle(app, of.owner, f"12가{number}") for number in (1, 2, 3)]
-        desk = Desk(app, of, vehicles)
-        await desk.sit(of.owner)
-        return await scenario(desk)
-
-    return support.run(tmp_path, play)
+async def at_desk(app: Rest) -> Any:
+    of = await delegating.companies(app)
+    await delegating.register(app, of.owner, of.borrower)
+    vehicles = [await delegating.new_vehicle(app, of.owner, f"12가{number}") for number in (1, 2, 3)]
+    desk = Desk(app, of, vehicles)
+    await desk.sit(of.owner)
+    return desk
 
 
-def test_only_vehicles_that_were_activated_are_deactivated_again_and_the_list_is_as_it_was(tmp_path: Path) -> None:
-    async def scenario(desk: Desk) -> tuple[list[list[str]], list[str]]:
-        await desk.elsewhere(2, "activate")
-        there, _, form = await desk.do(ACTIVATE, f"{LIST}?q=12&sort=-number", vehicleId=desk.vehicles)
-        seen, led = [await desk.states()], [there]
-        for _ in range(3):
-            there, _, form = await desk.led(await desk.undo(form))
-            seen.append(await desk.states())
-            led.append(there)
-        return seen, led
-
+async def test_only_vehicles_that_were_activated_are_deactivated_again_and_the_list_is_as_it_was(app: Rest) -> None:
     on, off = ["on", "on", "on"], ["off", "off", "on"]
-    seen, led = at_desk(tmp_path, scenario)
+    desk = await at_desk(app)
+    await desk.elsewhere(2, "activate")
+    there, _, form = await desk.do(ACTIVATE, f"{LIST}?q=12&sort=-number", vehicleId=desk.vehicles)
+    seen, led = [await desk.states()], [there]
+    for _ in range(3):
+        there, _, form = await desk.led(await desk.undo(form))
+        seen.append(await desk.states())
+        led.append(there)
+
     assert seen == [on, off, on, off]
     assert {each.partition("?")[0] for each in led} == {LIST}
     assert [parse_qs(urlsplit(each).query) for each in led] == [{"q": ["12"], "sort": ["-number"]}] * 4
 
 
-def test_vehicle_that_another_window_changed_since_stays_and_is_told_by_its_number(tmp_path: Path) -> None:
-    async def scenario(desk: Desk) -> tuple[str, list[str], Any]:
-        _, _, form = await desk.do(ACTIVATE, f"{LIST}?q=12", vehicleId=desk.vehicles)
-        for event in ("deactivate", "activate"):  # it looks as if nothing had happened
-            await desk.elsewhere(1, event)
-        await desk.elsewhere(2, "deactivate")
-        answer = await desk.undo(form)
-        assert answer.status_code == 200
-        again = await desk.undo(form)
-        return answer.text, await desk.states(), again.text
-
-    told, states, again = at_desk(tmp_path, scenario)
+async def test_vehicle_that_another_window_changed_since_stays_and_is_told_by_its_number(app: Rest) -> None:
+    desk = await at_desk(app)
+    _, _, form = await desk.do(ACTIVATE, f"{LIST}?q=12", vehicleId=desk.vehicles)
+    for event in ("deactivate", "activate"):  # it looks as if nothing had happened
+        await desk.elsewhere(1, event)
+    await desk.elsewhere(2, "deactivate")
+    answer = await desk.undo(form)
+    assert answer.status_code == 200
+    again = await desk.undo(form)
+    told, states, again = answer.text, await desk.states(), again.text
 
     assert states == ["off", "on", "off"]
     assert "1 vehicle is deactivated." in told
@@ -125,27 +116,24 @@ def test_vehicle_that_another_window_changed_since_stays_and_is_told_by_its_numb
     assert "3 vehicles stay as they are" in again
 
 
-def test_part_of_an_action_that_was_undone_can_be_done_again(tmp_path: Path) -> None:
-    async def scenario(desk: Desk) -> tuple[list[str], str]:
-        _, _, form = await desk.do(ACTIVATE, f"{LIST}?q=12", vehicleId=desk.vehicles)
-        await desk.elsewhere(2, "deactivate")
-        partly = Page((await desk.undo(form)).text).hidden(UNDO)
-        there, *_ = await desk.led(await desk.post(UNDO, partly))
-        return await desk.states(), there
+async def test_part_of_an_action_that_was_undone_can_be_done_again(app: Rest) -> None:
+    desk = await at_desk(app)
+    _, _, form = await desk.do(ACTIVATE, f"{LIST}?q=12", vehicleId=desk.vehicles)
+    await desk.elsewhere(2, "deactivate")
+    partly = Page((await desk.undo(form)).text).hidden(UNDO)
+    there, *_ = await desk.led(await desk.post(UNDO, partly))
 
-    assert at_desk(tmp_path, scenario) == (["on", "on", "off"], f"{LIST}?q=12")
+    assert (await desk.states(), there) == (["on", "on", "off"], f"{LIST}?q=12")
 
 
-def test_vehicle_that_is_out_of_reach_by_now_stays_and_its_number_is_not_told(tmp_path: Path) -> None:
-    async def scenario(desk: Desk) -> tuple[str, list[str]]:
-        for each in desk.vehicles[:2]:
-            await delegating.delegate(desk.app, desk.of.owner, desk.of.borrower, each)
-        await desk.sit(desk.of.borrower)
-        _, _, form = await desk.do(ACTIVATE, vehicleId=desk.vehicles[:2])
-        await delegating.take_back(desk.app, desk.of.owner, desk.of.borrower, desk.vehicles[0])
-        return (await desk.undo(form)).text, await desk.states()
-
-    told, states = at_desk(tmp_path, scenario)
+async def test_vehicle_that_is_out_of_reach_by_now_stays_and_its_number_is_not_told(app: Rest) -> None:
+    desk = await at_desk(app)
+    for each in desk.vehicles[:2]:
+        await delegating.delegate(desk.app, desk.of.owner, desk.of.borrower, each)
+    await desk.sit(desk.of.borrower)
+    _, _, form = await desk.do(ACTIVATE, vehicleId=desk.vehicles[:2])
+    await delegating.take_back(desk.app, desk.of.owner, desk.of.borrower, desk.vehicles[0])
+    told, states = (await desk.undo(form)).text, await desk.states()
 
     assert states == ["on", "off", "off"]
     assert "This vehicle is outside your reach." in told
@@ -154,39 +142,35 @@ def test_vehicle_that_is_out_of_reach_by_now_stays_and_its_number_is_not_told(tm
 
 
 @pytest.mark.parametrize(("who", "status"), [("driver", 403), ("director", 404), ("other administrator", 404)])
-def test_somebody_else_undoes_nothing(tmp_path: Path, who: str, status: int) -> None:
-    async def scenario(desk: Desk) -> tuple[list[int], list[str], list[str]]:
-        _, _, first = await desk.do(ACTIVATE, vehicleId=desk.vehicles)
-        _, _, second = await desk.do(DELEGATE, vehicleId=desk.vehicles, toCompanyId=desk.of.borrower.company_id)
-        other = desk.of.borrower
-        if who != "other administrator":
-            other = await getattr(delegating, who)(desk.app, desk.of.owner, who)
-        await desk.sit(other)
-        answers = [(await desk.undo(form)).status_code for form in (first, second)]
-        return answers, await desk.states(), await desk.received()
-
-    answers, states, received = at_desk(tmp_path, scenario)
+async def test_somebody_else_undoes_nothing(app: Rest, who: str, status: int) -> None:
+    desk = await at_desk(app)
+    _, _, first = await desk.do(ACTIVATE, vehicleId=desk.vehicles)
+    _, _, second = await desk.do(DELEGATE, vehicleId=desk.vehicles, toCompanyId=desk.of.borrower.company_id)
+    other = desk.of.borrower
+    if who != "other administrator":
+        other = await getattr(delegating, who)(desk.app, desk.of.owner, who)
+    await desk.sit(other)
+    answers = [(await desk.undo(form)).status_code for form in (first, second)]
+    states, received = await desk.states(), await desk.received()
 
     assert answers == [status, 404 if who == "other administrator" else 403]
     assert (states, received) == (["on", "on", "on"], ["12가1", "12가2", "12가3"])
 
 
 @pytest.mark.parametrize("address", [ACTIVATE, DELEGATE])
-def test_what_cannot_be_told_from_what_the_same_person_did_at_the_same_instant_is_not_undone(
-    tmp_path: Path, address: str
+async def test_what_cannot_be_told_from_what_the_same_person_did_at_the_same_instant_is_not_undone(
+    app: Rest, address: str
 ) -> None:
-    async def scenario(desk: Desk) -> tuple[int, list[str], list[str]]:
-        at_ms, chosen = desk.app.now_ms, {"vehicleId": desk.vehicles[:1], "toCompanyId": desk.of.borrower.company_id}
-        preview = Page((await desk.post(address, chosen)).text)
-        desk.app.now_ms = at_ms
-        if address == ACTIVATE:
-            await desk.app.post(desk.of.owner, f"/vehicle/{desk.vehicles[1]}/activate")
-        else:
-            await delegating.delegate(desk.app, desk.of.owner, desk.of.borrower, desk.vehicles[1])
-        _, _, form = await desk.led(await desk.post(address, {**chosen, **preview.hidden(address)}))
-        return (await desk.undo(form)).status_code, await desk.states(), await desk.received()
-
-    status, states, received = at_desk(tmp_path, scenario)
+    desk = await at_desk(app)
+    at_ms, chosen = desk.app.now_ms, {"vehicleId": desk.vehicles[:1], "toCompanyId": desk.of.borrower.company_id}
+    preview = Page((await desk.post(address, chosen)).text)
+    desk.app.now_ms = at_ms
+    if address == ACTIVATE:
+        await desk.app.post(desk.of.owner, f"/vehicle/{desk.vehicles[1]}/activate")
+    else:
+        await delegating.delegate(desk.app, desk.of.owner, desk.of.borrower, desk.vehicles[1])
+    _, _, form = await desk.led(await desk.post(address, {**chosen, **preview.hidden(address)}))
+    status, states, received = (await desk.undo(form)).status_code, await desk.states(), await desk.received()
 
     assert status == 404
     assert (states, received) == (
@@ -208,52 +192,51 @@ NO_DEED: list[tuple[dict[str, str], int]] = [
 
 
 @pytest.mark.parametrize("address", [UNDO, UNDO_DELEGATION])
-def test_form_that_names_no_deed_undoes_nothing(tmp_path: Path, address: str) -> None:
-    async def scenario(desk: Desk) -> list[tuple[dict[str, str], int]]:
-        form = {"event": "ACTIVATED" if address == UNDO else "DELEGATED", "at": "1", "of": "x"}
-        return [(changed, int((await desk.post(address, form | changed)).status_code)) for changed, _ in NO_DEED]
+async def test_form_that_names_no_deed_undoes_nothing(app: Rest, address: str) -> None:
+    desk = await at_desk(app)
+    form = {"event": "ACTIVATED" if address == UNDO else "DELEGATED", "at": "1", "of": "x"}
+    found = [(changed, int((await desk.post(address, form | changed)).status_code)) for changed, _ in NO_DEED]
 
-    assert at_desk(tmp_path, scenario) == NO_DEED
+    assert found == NO_DEED
 
 
-def test_delegated_vehicles_are_taken_back_and_delegated_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def scenario(desk: Desk) -> tuple[list[list[str]], list[str], list[str]]:
-        monkeypatch.setattr(many, "AT_ONCE", 2)
-        company = desk.of.borrower.company_id
-        await delegating.delegate(desk.app, desk.of.owner, desk.of.borrower, desk.vehicles[1])
-        body = {"serialNo": "S", "type": "OBD", "credentialsId": "x" * 20}
-        sensor = (await desk.app.post(desk.of.owner, "/sensor", body))["id"]["id"]
-        await desk.app.post(desk.of.owner, f"/sensor/{sensor}/vehicle/{desk.vehicles[0]}")
-        fields = {"vehicleId": [desk.vehicles[0], desk.vehicles[2]], "toCompanyId": company}
-        there, _, form = await desk.do(DELEGATE, "", **fields)
-        seen, led = [await desk.received()], [there]
-        desk.app.signals.told.clear()
-        for _ in range(3):
-            there, _, form = await desk.led(await desk.undo(form))
-            seen.append(await desk.received())
-            led.append(there.replace(str(company), ""))
-        return seen, led[1:], [detail for _, detail in desk.app.signals.told if sensor in detail]
-
+async def test_delegated_vehicles_are_taken_back_and_delegated_again(
+    app: Rest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     every, before = ["12가1", "12가2", "12가3"], ["12가2"]
-    seen, led, told = at_desk(tmp_path, scenario)
+    desk = await at_desk(app)
+    monkeypatch.setattr(many, "AT_ONCE", 2)
+    company = desk.of.borrower.company_id
+    await delegating.delegate(desk.app, desk.of.owner, desk.of.borrower, desk.vehicles[1])
+    body = {"serialNo": "S", "type": "OBD", "credentialsId": "x" * 20}
+    sensor = (await desk.app.post(desk.of.owner, "/sensor", body))["id"]["id"]
+    await desk.app.post(desk.of.owner, f"/sensor/{sensor}/vehicle/{desk.vehicles[0]}")
+    fields = {"vehicleId": [desk.vehicles[0], desk.vehicles[2]], "toCompanyId": company}
+    there, _, form = await desk.do(DELEGATE, "", **fields)
+    seen, led = [await desk.received()], [there]
+    desk.app.signals.told.clear()
+    for _ in range(3):
+        there, _, form = await desk.led(await desk.undo(form))
+        seen.append(await desk.received())
+        led.append(there.replace(str(company), ""))
+    led, told = led[1:], [detail for _, detail in desk.app.signals.told if sensor in detail]
+
     assert seen == [every, before, every, before]
     assert led == ["/delegation?company="] * 3
     assert len(told) == 2, "the devices of vehicles that were taken back belong to the company no longer"
 
 
-def test_more_vehicles_than_one_transaction_takes_are_undone_in_turn(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_more_vehicles_than_one_transaction_takes_are_undone_in_turn(
+    app: Rest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def scenario(desk: Desk) -> tuple[str, list[str]]:
-        monkeypatch.setattr(many, "AT_ONCE", 1)
-        pairs = {"vehicleId": desk.vehicles, "toCompanyId": desk.of.borrower.company_id}
-        _, _, form = await desk.do(DELEGATE, **pairs)
-        driver = await delegating.driver(desk.app, desk.of.borrower, "kim")
-        await delegating.give(desk.app, desk.of.borrower, driver, desk.vehicles[0], drive=True)
-        await desk.app.store.write(delegating.drives_now(desk.vehicles[2], driver))
-        return (await desk.undo(form)).text, await desk.received()
-
-    told, received = at_desk(tmp_path, scenario)
+    desk = await at_desk(app)
+    monkeypatch.setattr(many, "AT_ONCE", 1)
+    pairs = {"vehicleId": desk.vehicles, "toCompanyId": desk.of.borrower.company_id}
+    _, _, form = await desk.do(DELEGATE, **pairs)
+    driver = await delegating.driver(desk.app, desk.of.borrower, "kim")
+    await delegating.give(desk.app, desk.of.borrower, driver, desk.vehicles[0], drive=True)
+    await desk.app.store.write(delegating.drives_now(desk.vehicles[2], driver))
+    told, received = (await desk.undo(form)).text, await desk.received()
 
     assert received == ["12가1", "12가3"]
     assert "1 vehicle is taken back." in told
@@ -261,61 +244,53 @@ def test_more_vehicles_than_one_transaction_takes_are_undone_in_turn(
     assert ["12가1" in told, "12가2" in told, "12가3" in told] == [True, False, True]
 
 
-def test_delegation_that_was_ended_and_made_again_since_stays(tmp_path: Path) -> None:
-    async def scenario(desk: Desk) -> tuple[str, list[str]]:
-        company = desk.of.borrower.company_id
-        _, _, form = await desk.do(DELEGATE, vehicleId=desk.vehicles, toCompanyId=company)
-        await delegating.take_back(desk.app, desk.of.owner, desk.of.borrower, desk.vehicles[0])
-        await delegating.delegate(desk.app, desk.of.owner, desk.of.borrower, desk.vehicles[0])
-        await delegating.take_back(desk.app, desk.of.owner, desk.of.borrower, desk.vehicles[2])
-        return (await desk.undo(form)).text, await desk.received()
-
-    told, received = at_desk(tmp_path, scenario)
+async def test_delegation_that_was_ended_and_made_again_since_stays(app: Rest) -> None:
+    desk = await at_desk(app)
+    company = desk.of.borrower.company_id
+    _, _, form = await desk.do(DELEGATE, vehicleId=desk.vehicles, toCompanyId=company)
+    await delegating.take_back(desk.app, desk.of.owner, desk.of.borrower, desk.vehicles[0])
+    await delegating.delegate(desk.app, desk.of.owner, desk.of.borrower, desk.vehicles[0])
+    await delegating.take_back(desk.app, desk.of.owner, desk.of.borrower, desk.vehicles[2])
+    told, received = (await desk.undo(form)).text, await desk.received()
 
     assert received == ["12가1"]
     assert told.count("It has changed since") == 2
 
 
 @pytest.mark.parametrize("what", ["right", "driver"])
-def test_taking_back_that_ended_more_is_not_offered_to_be_undone_and_says_why(tmp_path: Path, what: str) -> None:
-    async def scenario(desk: Desk) -> tuple[str, Form]:
-        for each in desk.vehicles:
-            await delegating.delegate(desk.app, desk.of.owner, desk.of.borrower, each)
-        driver = await delegating.driver(desk.app, desk.of.borrower, "kim")
-        if what == "right":
-            await delegating.give(desk.app, desk.of.borrower, driver, desk.vehicles[0], drive=True)
-        else:
-            await desk.app.store.write(delegating.drives_now(desk.vehicles[0], driver))
-        _, told, form = await desk.do(TAKE_BACK, delegation=desk.pairs(0, 1))
-        return told, form
-
-    told, form = at_desk(tmp_path, scenario)
+async def test_taking_back_that_ended_more_is_not_offered_to_be_undone_and_says_why(app: Rest, what: str) -> None:
+    desk = await at_desk(app)
+    for each in desk.vehicles:
+        await delegating.delegate(desk.app, desk.of.owner, desk.of.borrower, each)
+    driver = await delegating.driver(desk.app, desk.of.borrower, "kim")
+    if what == "right":
+        await delegating.give(desk.app, desk.of.borrower, driver, desk.vehicles[0], drive=True)
+    else:
+        await desk.app.store.write(delegating.drives_now(desk.vehicles[0], driver))
+    _, told, form = await desk.do(TAKE_BACK, delegation=desk.pairs(0, 1))
 
     assert "2 vehicles are taken back. This cannot be undone: rights or drivers ended with it." in told
     assert form.action is None
 
 
-def test_delegation_to_a_company_that_is_no_candidate_any_more_does_not_come_back(tmp_path: Path) -> None:
-    async def scenario(desk: Desk) -> tuple[str, list[str]]:
-        for each in desk.vehicles:
-            await delegating.delegate(desk.app, desk.of.owner, desk.of.borrower, each)
-        _, _, form = await desk.do(TAKE_BACK, delegation=desk.pairs(0, 1, 2))
-        await desk.app.delete(desk.of.owner, f"{delegating.candidates(desk.of.owner)}/{desk.of.borrower.company_id}")
-        return (await desk.undo(form)).text, await desk.received()
-
-    told, received = at_desk(tmp_path, scenario)
+async def test_delegation_to_a_company_that_is_no_candidate_any_more_does_not_come_back(app: Rest) -> None:
+    desk = await at_desk(app)
+    for each in desk.vehicles:
+        await delegating.delegate(desk.app, desk.of.owner, desk.of.borrower, each)
+    _, _, form = await desk.do(TAKE_BACK, delegation=desk.pairs(0, 1, 2))
+    await desk.app.delete(desk.of.owner, f"{delegating.candidates(desk.of.owner)}/{desk.of.borrower.company_id}")
+    told, received = (await desk.undo(form)).text, await desk.received()
 
     assert received == []
     assert told.count("The receiving company is not a delegation candidate") == 3
     assert "12가3" in told
 
 
-def test_entries_whose_numbers_run_ahead_of_their_time_are_found(tmp_path: Path) -> None:
-    async def scenario(desk: Desk) -> list[str]:
-        ahead = desk.app.now_ms + history.AHEAD_MS // 2
-        desk.app.ids.take(1, now_ms=ahead)
-        _, _, form = await desk.do(ACTIVATE, vehicleId=desk.vehicles)
-        await desk.led(await desk.undo(form))
-        return await desk.states()
+async def test_entries_whose_numbers_run_ahead_of_their_time_are_found(app: Rest) -> None:
+    desk = await at_desk(app)
+    ahead = desk.app.now_ms + history.AHEAD_MS // 2
+    desk.app.ids.take(1, now_ms=ahead)
+    _, _, form = await desk.do(ACTIVATE, vehicleId=desk.vehicles)
+    await desk.led(await desk.undo(form))
 
-    assert at_desk(tmp_path, scenario) == ["off", "off", "off"]
+    assert await desk.states() == ["off", "off", "off"]

@@ -57,15 +57,14 @@ async def test_form_of_a_new_thing_leads_back_twice(app: rest.Rest, path):
 
 
 @pytest.mark.parametrize("form", ["new", "{admin}/edit"])
-def test_form_of_an_administrator_leads_back_to_the_company_by_its_name(tmp_path, form):
-    async def scenario(app):
-        _, admin = await app.operator("ace", name="Ace Cars")
-        path = f"/fleet/companies/{admin.company_id}/administrators/{form.format(admin=admin.user_id)}"
-        browser = Browser(app, admin)
-        return [(await browser.get(path)).text, (await browser.post(path, {"name": ""})).text]
-
+async def test_form_of_an_administrator_leads_back_to_the_company_by_its_name(app: rest.Rest, form):
     up = re.compile(r'<a class="up" href="/fleet/companies/[^/"]+">.*?</svg>([^<]+)</a>')
-    ups = [up.search(each) for each in rest.run(tmp_path, scenario)]
+    _, admin = await app.operator("ace", name="Ace Cars")
+    path = f"/fleet/companies/{admin.company_id}/administrators/{form.format(admin=admin.user_id)}"
+    browser = Browser(app, admin)
+    found = [(await browser.get(path)).text, (await browser.post(path, {"name": ""})).text]
+
+    ups = [up.search(each) for each in found]
 
     assert [each and each[1] for each in ups] == ["Ace Cars", "Ace Cars"]
 
@@ -140,14 +139,13 @@ async def test_form_of_an_operator_is_told_of_every_field_that_is_empty_at_once(
 @pytest.mark.parametrize(
     ("language", "why"), [("en", "Register the company first."), ("ko", "먼저 업체를 등록하십시오.")]
 )
-def test_whoever_has_no_company_yet_is_led_to_register_it_by_every_page_of_one(tmp_path, language, why):
+async def test_whoever_has_no_company_yet_is_led_to_register_it_by_every_page_of_one(app: rest.Rest, language, why):
     paths = (*PAGES, "/import", "/delegation")
 
-    async def scenario(app):
-        login = await app.account("who@x.example", Authority.COMPANY_ADMIN)
-        return [await Browser(app, login).get(path, **{"Accept-Language": language}) for path in paths]
+    login = await app.account("who@x.example", Authority.COMPANY_ADMIN)
+    found = [await Browser(app, login).get(path, **{"Accept-Language": language}) for path in paths]
 
-    for path, answer in zip(paths, rest.run(tmp_path, scenario), strict=True):
+    for path, answer in zip(paths, found, strict=True):
         page = Page(answer.text)
         assert answer.status_code == 200, path
         assert why in page.text
@@ -185,16 +183,15 @@ async def test_registered_thing_has_a_page_with_its_history(app: rest.Rest, path
         ("/fleet/companies", {"picEmail": "nobody"}, "picEmail", ("Contact's e-mail address", "담당자 이메일 주소")),
     ],
 )
-def test_refusal_stands_at_its_field_in_both_languages_and_keeps_what_was_typed(
-    tmp_path, path, fields, field, sentences
+async def test_refusal_stands_at_its_field_in_both_languages_and_keeps_what_was_typed(
+    app: rest.Rest, path, fields, field, sentences
 ):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        browser = Browser(app, admin)
-        sent = {**PAGES[path], **fields}
-        return [await browser.post(f"{path}/new", sent, **language) for language in ({}, KOREAN)]
+    _, admin = await app.operator("ace")
+    browser = Browser(app, admin)
+    sent = {**PAGES[path], **fields}
+    found = [await browser.post(f"{path}/new", sent, **language) for language in ({}, KOREAN)]
 
-    for answer, label in zip(rest.run(tmp_path, scenario), sentences, strict=True):
+    for answer, label in zip(found, sentences, strict=True):
         page = Page(answer.text)
         kept = {name: text for name, text in {**PAGES[path], **fields}.items() if not re.search("assw", name)}
         assert answer.status_code == 400
@@ -258,15 +255,14 @@ def test_refusal_stands_at_its_field_in_both_languages_and_keeps_what_was_typed(
         ),
     ],
 )
-def test_every_field_at_fault_has_its_own_sentence_in_both_languages_and_they_are_summed_up(
-    tmp_path, path, fields, english, korean
+async def test_every_field_at_fault_has_its_own_sentence_in_both_languages_and_they_are_summed_up(
+    app: rest.Rest, path, fields, english, korean
 ):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        browser = Browser(app, admin)
-        return [await browser.post(f"{path}/new", {**PAGES[path], **fields}, **each) for each in ({}, KOREAN)]
+    _, admin = await app.operator("ace")
+    browser = Browser(app, admin)
+    found = [await browser.post(f"{path}/new", {**PAGES[path], **fields}, **each) for each in ({}, KOREAN)]
 
-    for answer, told in zip(rest.run(tmp_path, scenario), (english, korean), strict=True):
+    for answer, told in zip(found, (english, korean), strict=True):
         at_fields = re.findall(r'id="f-(\w+)-error">.*?<span>(.*?)</span>', answer.text)
         summed_up = re.findall(r'<li><a href="#f-(\w+)">(.*?)</a></li>', answer.text)
         assert answer.status_code == 400
@@ -393,17 +389,16 @@ async def test_whoever_may_not_register_is_not_led_to_it_by_a_record_that_is_gon
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_text_that_looks_like_html_is_shown_as_text(tmp_path, path):
+async def test_text_that_looks_like_html_is_shown_as_text(app: rest.Rest, path):
     fields = dict.fromkeys(("vendor", "usage", "modelName", "additionalInfo", "phone", "region", "description"), EVIL)
     named = {"/fleet/vehicles": "vehicleNo", "/fleet/sensors": "serialNo"}.get(path, "name")
 
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        browser = Browser(app, admin)
-        there = await registered(browser, path, **fields, **{named: EVIL})
-        return [(await browser.get(f"{there}{end}")).text for end in ("", "/edit", "/history", "/delete")]
+    _, admin = await app.operator("ace")
+    browser = Browser(app, admin)
+    there = await registered(browser, path, **fields, **{named: EVIL})
+    found = [(await browser.get(f"{there}{end}")).text for end in ("", "/edit", "/history", "/delete")]
 
-    for text in rest.run(tmp_path, scenario):
+    for text in found:
         assert "<script>alert" not in text
         assert "<img src=x" not in text
         Page(text)

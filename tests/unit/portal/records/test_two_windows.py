@@ -1,12 +1,11 @@
 """Two windows on one object: what a form that is older than the object is told, and which forms need not be told."""
 
 import re
-from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 from sqlalchemy import select, update
-from tests.support import access_world, delegating, lines, rest
+from tests.support import access_world, delegating, lines
 from tests.support.access_world import Undoing, World
 from tests.support.portal import Browser, Page, form_of
 from tests.support.rest import Rest, changed
@@ -207,26 +206,24 @@ async def test_application_that_somebody_decided_meanwhile_names_who_and_keeps_t
     assert "No fleet yet" in refused.text
 
 
-def test_what_another_window_did_already_is_said_and_not_undone(tmp_path: Path) -> None:
-    async def scenario(app: Rest) -> list[tuple[int, str]]:
-        _, admin = await app.operator("ace")
-        vehicle = await delegating.new_vehicle(app, admin)
-        platform = Browser(app, await root(app))
-        account = (await app.account("kim@x.example", Authority.COMPANY_ADMIN)).user_id
-        told = []
-        for browser, path in (
-            (Browser(app, admin), f"/fleet/vehicles/{vehicle}/activate"),
-            (Browser(app, admin), f"/fleet/vehicles/{vehicle}/deactivate"),
-            (platform, f"/admin/accounts/{account}/disable"),
-            (platform, f"/admin/accounts/{account}/enable"),
-        ):
-            await browser.post(path)
-            answer = await browser.post(path)
-            page = await browser.get(answer.headers["location"])
-            told.append((answer.status_code, page.text.partition('id="notices"')[2].partition("<h1")[0]))
-        return told
+async def test_what_another_window_did_already_is_said_and_not_undone(app: Rest) -> None:
+    _, admin = await app.operator("ace")
+    vehicle = await delegating.new_vehicle(app, admin)
+    platform = Browser(app, await root(app))
+    account = (await app.account("kim@x.example", Authority.COMPANY_ADMIN)).user_id
+    told = []
+    for browser, path in (
+        (Browser(app, admin), f"/fleet/vehicles/{vehicle}/activate"),
+        (Browser(app, admin), f"/fleet/vehicles/{vehicle}/deactivate"),
+        (platform, f"/admin/accounts/{account}/disable"),
+        (platform, f"/admin/accounts/{account}/enable"),
+    ):
+        await browser.post(path)
+        answer = await browser.post(path)
+        page = await browser.get(answer.headers["location"])
+        told.append((answer.status_code, page.text.partition('id="notices"')[2].partition("<h1")[0]))
 
-    for status, notice in rest.run(tmp_path, scenario):
+    for status, notice in told:
         assert status == 303
         assert " was already " in notice
         assert "<form" not in notice

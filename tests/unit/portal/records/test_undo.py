@@ -2,15 +2,12 @@
 
 import base64
 import json
-from collections.abc import Awaitable, Callable
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from tests.support import delegating
-from tests.support import rest as support
 from tests.support.portal import Browser
 from tests.support.rest import Login, Rest
 from tests.support.vehicles import delegate as give_to
@@ -66,221 +63,204 @@ class Desk:
         return await self.app.get(self.of.owner, path)
 
 
-def at_desk(tmp_path: Path, scenario: Callable[[Desk], Awaitable[Any]]) -> Any:
-    async def play(app: Rest) -> Any:
-        of = await delegating.companies(app)
-        vehicle = await delegating.new_vehicle(app, of.owner, "12가3456")
-        body = {"serialNo": "T", "type": "OBD", "credentialsId": "y" * 20}
-        desk = Desk(app, of, vehicle, (await app.post(of.owner, "/sensor", body))["id"]["id"])
-        await desk.sit(of.owner)
-        return await scenario(desk)
-
-    return support.run(tmp_path, play)
+async def at_desk(app: Rest) -> Any:
+    of = await delegating.companies(app)
+    vehicle = await delegating.new_vehicle(app, of.owner, "12가3456")
+    body = {"serialNo": "T", "type": "OBD", "credentialsId": "y" * 20}
+    desk = Desk(app, of, vehicle, (await app.post(of.owner, "/sensor", body))["id"]["id"])
+    await desk.sit(of.owner)
+    return desk
 
 
-def test_sensor_that_was_taken_off_is_mounted_again_and_taken_off_again(tmp_path: Path) -> None:
-    async def scenario(desk: Desk) -> list[Any]:
-        path, where = f"/fleet/sensors/{desk.sensor}", []
-        form = await desk.change(f"{path}/mount", vehicleNo="12가3456")
-        for _ in range(3):
-            where.append((await desk.read(f"/sensor/{desk.sensor}"))["vehicleNo"])
-            form = await desk.undo(form)
-        return where
+async def test_sensor_that_was_taken_off_is_mounted_again_and_taken_off_again(app: Rest) -> None:
+    desk = await at_desk(app)
+    path, where = f"/fleet/sensors/{desk.sensor}", []
+    form = await desk.change(f"{path}/mount", vehicleNo="12가3456")
+    for _ in range(3):
+        where.append((await desk.read(f"/sensor/{desk.sensor}"))["vehicleNo"])
+        form = await desk.undo(form)
 
-    assert at_desk(tmp_path, scenario) == ["12가3456", None, "12가3456"]
+    assert where == ["12가3456", None, "12가3456"]
 
 
-def test_device_that_must_activate_itself_is_not_asked_to_by_undoing(tmp_path: Path) -> None:
-    async def scenario(desk: Desk) -> Form:
-        path = f"/fleet/sensors/{desk.sensor}"
-        await desk.change(f"{path}/mount", vehicleNo="12가3456")
-        await desk.app.call(desk.of.owner, "PUT", f"/sensor/{desk.sensor}", {"activationRequired": True})
-        return await desk.change(f"{path}/unmount", vehicleId=desk.vehicle)
+async def test_device_that_must_activate_itself_is_not_asked_to_by_undoing(app: Rest) -> None:
+    desk = await at_desk(app)
+    path = f"/fleet/sensors/{desk.sensor}"
+    await desk.change(f"{path}/mount", vehicleNo="12가3456")
+    await desk.app.call(desk.of.owner, "PUT", f"/sensor/{desk.sensor}", {"activationRequired": True})
 
-    assert at_desk(tmp_path, scenario).action is None
+    assert (await desk.change(f"{path}/unmount", vehicleId=desk.vehicle)).action is None
 
 
 @pytest.mark.parametrize(("what", "field"), [("director", "directorId"), ("driver", "currentDriverId")])
-def test_person_that_was_taken_off_a_vehicle_is_set_again(tmp_path: Path, what: str, field: str) -> None:
-    async def scenario(desk: Desk) -> tuple[list[Any], Login]:
-        person = await delegating.director(desk.app, desk.of.owner, "Director")
-        form, seen = await desk.change(f"/fleet/vehicles/{desk.vehicle}/{what}", userId=person.user_id), []
-        for _ in range(3):
-            seen.append((await desk.read(f"/vehicle/{desk.vehicle}"))[field]["id"])
-            form = await desk.undo(form)
-        return seen, person
+async def test_person_that_was_taken_off_a_vehicle_is_set_again(app: Rest, what: str, field: str) -> None:
+    desk = await at_desk(app)
+    person = await delegating.director(desk.app, desk.of.owner, "Director")
+    form, seen = await desk.change(f"/fleet/vehicles/{desk.vehicle}/{what}", userId=person.user_id), []
+    for _ in range(3):
+        seen.append((await desk.read(f"/vehicle/{desk.vehicle}"))[field]["id"])
+        form = await desk.undo(form)
+    (first, without, again) = seen
 
-    (first, without, again), person = at_desk(tmp_path, scenario)
     assert without != person.user_id
     assert (first, again) == (person.user_id, person.user_id)
 
 
 @pytest.mark.parametrize(("what", "field"), [("director", "directorId"), ("driver", "currentDriverId")])
-def test_one_before_is_put_back_unless_somebody_else_was_chosen_since(tmp_path: Path, what: str, field: str) -> None:
-    async def scenario(desk: Desk) -> tuple[list[Any], int, list[Login]]:
-        people = [await delegating.director(desk.app, desk.of.owner, name) for name in "abc"]
-        first, second, third = (each.user_id for each in people)
-        path, seen = f"/fleet/vehicles/{desk.vehicle}/{what}", []
-        await desk.change(path, userId=first)
-        form = await desk.change(path, userId=second, shownId=first)
-        for _ in range(2):
-            seen.append((await desk.read(f"/vehicle/{desk.vehicle}"))[field]["id"])
-            form = await desk.undo(form)
-        await desk.change(path, userId=third, shownId=second)
-        late = await desk.browser.post(form.action or "", {**form.values, "csrf": desk.csrf})
+async def test_one_before_is_put_back_unless_somebody_else_was_chosen_since(app: Rest, what: str, field: str) -> None:
+    desk = await at_desk(app)
+    people = [await delegating.director(desk.app, desk.of.owner, name) for name in "abc"]
+    first, second, third = (each.user_id for each in people)
+    path, seen = f"/fleet/vehicles/{desk.vehicle}/{what}", []
+    await desk.change(path, userId=first)
+    form = await desk.change(path, userId=second, shownId=first)
+    for _ in range(2):
         seen.append((await desk.read(f"/vehicle/{desk.vehicle}"))[field]["id"])
-        return seen, late.status_code, people
+        form = await desk.undo(form)
+    await desk.change(path, userId=third, shownId=second)
+    late = await desk.browser.post(form.action or "", {**form.values, "csrf": desk.csrf})
+    seen.append((await desk.read(f"/vehicle/{desk.vehicle}"))[field]["id"])
+    late, (first, second, third) = late.status_code, people
 
-    seen, late, (first, second, third) = at_desk(tmp_path, scenario)
     assert seen == [second.user_id, first.user_id, third.user_id]
     assert late == 409
 
 
-def test_driver_of_another_vehicle_is_not_put_back_there_and_the_notice_says_so(tmp_path: Path) -> None:
-    async def scenario(desk: Desk) -> tuple[str, Form, str]:
-        driver = await delegating.driver(desk.app, desk.of.owner, "driver")
-        other = await delegating.new_vehicle(desk.app, desk.of.owner, "34나5678")
-        await desk.change(f"/fleet/vehicles/{other}/driver", userId=driver.user_id)
-        fields = {"csrf": desk.csrf, "userId": driver.user_id, "drivesId": other}
-        answer = await desk.browser.post(f"/fleet/vehicles/{desk.vehicle}/driver", fields)
-        text = (await desk.browser.get(answer.headers["location"])).text
-        await desk.undo(Form(text))
-        return text, Form(text), (await desk.read(f"/vehicle/{other}"))["currentDriverId"]["id"]
+async def test_driver_of_another_vehicle_is_not_put_back_there_and_the_notice_says_so(app: Rest) -> None:
+    desk = await at_desk(app)
+    driver = await delegating.driver(desk.app, desk.of.owner, "driver")
+    other = await delegating.new_vehicle(desk.app, desk.of.owner, "34나5678")
+    await desk.change(f"/fleet/vehicles/{other}/driver", userId=driver.user_id)
+    fields = {"csrf": desk.csrf, "userId": driver.user_id, "drivesId": other}
+    answer = await desk.browser.post(f"/fleet/vehicles/{desk.vehicle}/driver", fields)
+    text = (await desk.browser.get(answer.headers["location"])).text
+    await desk.undo(Form(text))
+    form, left = Form(text), (await desk.read(f"/vehicle/{other}"))["currentDriverId"]["id"]
 
-    text, form, left = at_desk(tmp_path, scenario)
     assert "Undo does not put the driver back on 34나5678." in text
     assert form.action is not None
     assert left == "13814000-1dd2-11b2-8080-808080808080"
 
 
-def test_driver_whom_only_another_company_can_set_is_not_offered_to_be_put_back(tmp_path: Path) -> None:
-    async def scenario(desk: Desk) -> tuple[str, Form]:
-        await give_to(desk.app, desk.vehicle, desk.of.owner, desk.of.borrower)
-        theirs = await delegating.driver(desk.app, desk.of.borrower, "theirs")
-        ours = await delegating.driver(desk.app, desk.of.owner, "ours")
-        path = f"/fleet/vehicles/{desk.vehicle}/driver"
-        await Browser(desk.app, desk.of.borrower).post(path, {"userId": theirs.user_id})
-        fields = {"csrf": desk.csrf, "userId": ours.user_id, "shownId": theirs.user_id}
-        answer = await desk.browser.post(path, fields)
-        text = (await desk.browser.get(answer.headers["location"])).text
-        return text, Form(text)
+async def test_driver_whom_only_another_company_can_set_is_not_offered_to_be_put_back(app: Rest) -> None:
+    desk = await at_desk(app)
+    await give_to(desk.app, desk.vehicle, desk.of.owner, desk.of.borrower)
+    theirs = await delegating.driver(desk.app, desk.of.borrower, "theirs")
+    ours = await delegating.driver(desk.app, desk.of.owner, "ours")
+    path = f"/fleet/vehicles/{desk.vehicle}/driver"
+    await Browser(desk.app, desk.of.borrower).post(path, {"userId": theirs.user_id})
+    fields = {"csrf": desk.csrf, "userId": ours.user_id, "shownId": theirs.user_id}
+    answer = await desk.browser.post(path, fields)
+    text = (await desk.browser.get(answer.headers["location"])).text
+    form = Form(text)
 
-    text, form = at_desk(tmp_path, scenario)
     assert "You cannot put the previous driver back." in text
     assert form.action is None
 
 
-def test_right_is_given_taken_back_and_given_again(tmp_path: Path) -> None:
-    async def scenario(desk: Desk) -> list[int]:
-        person = await delegating.driver(desk.app, desk.of.owner, "kim")
-        path, held = f"/delegation/vehicles/{desk.vehicle}/rights", []
-        form = await desk.change(path, userId=person.user_id, right="DRIVER")
-        for _ in range(3):
-            rights = await desk.app.get(desk.of.owner, f"{delegating.rights(person, drive=True)}s", limit=5)
-            held.append(len(rights["data"]))
-            form = await desk.undo(form)
-        return held
-
-    assert at_desk(tmp_path, scenario) == [1, 0, 1]
-
-
-def test_right_that_ended_a_drive_comes_back_without_it_and_the_notice_says_so(tmp_path: Path) -> None:
-    async def scenario(desk: Desk) -> tuple[str, bool, bool]:
-        person = await delegating.driver(desk.app, desk.of.owner, "kim")
-        await delegating.give(desk.app, desk.of.owner, person, desk.vehicle, drive=True)
-        await desk.change(f"/fleet/vehicles/{desk.vehicle}/driver", userId=person.user_id)
-        path = f"/delegation/vehicles/{desk.vehicle}/rights/end"
-        asks = f"{path}?userId={person.user_id}&right=DRIVER"
-        answer = await desk.browser.send(path, {"csrf": desk.csrf}, at=asks)
-        text = (await desk.browser.get(answer.headers["location"])).text
-        await desk.undo(Form(text))
+async def test_right_is_given_taken_back_and_given_again(app: Rest) -> None:
+    desk = await at_desk(app)
+    person = await delegating.driver(desk.app, desk.of.owner, "kim")
+    path, held = f"/delegation/vehicles/{desk.vehicle}/rights", []
+    form = await desk.change(path, userId=person.user_id, right="DRIVER")
+    for _ in range(3):
         rights = await desk.app.get(desk.of.owner, f"{delegating.rights(person, drive=True)}s", limit=5)
-        drives = (await desk.read(f"/vehicle/{desk.vehicle}"))["currentDriverId"]["id"]
-        return text, len(rights["data"]) == 1, drives == person.user_id
+        held.append(len(rights["data"]))
+        form = await desk.undo(form)
 
-    text, has_right, drives = at_desk(tmp_path, scenario)
+    assert held == [1, 0, 1]
+
+
+async def test_right_that_ended_a_drive_comes_back_without_it_and_the_notice_says_so(app: Rest) -> None:
+    desk = await at_desk(app)
+    person = await delegating.driver(desk.app, desk.of.owner, "kim")
+    await delegating.give(desk.app, desk.of.owner, person, desk.vehicle, drive=True)
+    await desk.change(f"/fleet/vehicles/{desk.vehicle}/driver", userId=person.user_id)
+    path = f"/delegation/vehicles/{desk.vehicle}/rights/end"
+    asks = f"{path}?userId={person.user_id}&right=DRIVER"
+    answer = await desk.browser.send(path, {"csrf": desk.csrf}, at=asks)
+    text = (await desk.browser.get(answer.headers["location"])).text
+    await desk.undo(Form(text))
+    rights = await desk.app.get(desk.of.owner, f"{delegating.rights(person, drive=True)}s", limit=5)
+    drives = (await desk.read(f"/vehicle/{desk.vehicle}"))["currentDriverId"]["id"]
+    has_right, drives = len(rights["data"]) == 1, drives == person.user_id
+
     assert "Undo gives the right back; the driver has to be chosen again." in text
     assert (has_right, drives) == (True, False)
 
 
-def test_right_that_only_another_company_can_give_is_not_offered_back(tmp_path: Path) -> None:
-    async def scenario(desk: Desk) -> tuple[str, Form]:
-        await give_to(desk.app, desk.vehicle, desk.of.owner, desk.of.borrower)
-        theirs = await delegating.driver(desk.app, desk.of.borrower, "theirs")
-        await delegating.give(desk.app, desk.of.borrower, theirs, desk.vehicle, drive=True)
-        path = f"/delegation/vehicles/{desk.vehicle}/rights/end"
-        asks = f"{path}?userId={theirs.user_id}&right=DRIVER"
-        answer = await desk.browser.send(path, {"csrf": desk.csrf}, at=asks)
-        text = (await desk.browser.get(answer.headers["location"])).text
-        return text, Form(text)
+async def test_right_that_only_another_company_can_give_is_not_offered_back(app: Rest) -> None:
+    desk = await at_desk(app)
+    await give_to(desk.app, desk.vehicle, desk.of.owner, desk.of.borrower)
+    theirs = await delegating.driver(desk.app, desk.of.borrower, "theirs")
+    await delegating.give(desk.app, desk.of.borrower, theirs, desk.vehicle, drive=True)
+    path = f"/delegation/vehicles/{desk.vehicle}/rights/end"
+    asks = f"{path}?userId={theirs.user_id}&right=DRIVER"
+    answer = await desk.browser.send(path, {"csrf": desk.csrf}, at=asks)
+    text = (await desk.browser.get(answer.headers["location"])).text
+    form = Form(text)
 
-    text, form = at_desk(tmp_path, scenario)
     assert "can give it again" in text
     assert form.action is None
 
 
-def test_vehicle_is_deactivated_and_activated_again(tmp_path: Path) -> None:
-    async def scenario(desk: Desk) -> list[str]:
-        form, seen = await desk.change(f"/fleet/vehicles/{desk.vehicle}/activate"), []
-        for _ in range(3):
-            seen.append((await desk.read(f"/vehicle/{desk.vehicle}"))["status"])
-            form = await desk.undo(form)
-        return seen
+async def test_vehicle_is_deactivated_and_activated_again(app: Rest) -> None:
+    desk = await at_desk(app)
+    form, seen = await desk.change(f"/fleet/vehicles/{desk.vehicle}/activate"), []
+    for _ in range(3):
+        seen.append((await desk.read(f"/vehicle/{desk.vehicle}"))["status"])
+        form = await desk.undo(form)
 
-    assert at_desk(tmp_path, scenario) == ["ACTIVATED", "DEACTIVATED", "ACTIVATED"]
-
-
-def test_company_that_was_removed_from_the_candidates_is_one_again(tmp_path: Path) -> None:
-    async def scenario(desk: Desk) -> tuple[int, int]:
-        other = desk.of.borrower.company_id or ""
-        await desk.change("/delegation/candidates", toCompanyId=other)
-        form = await desk.change("/delegation/candidates/remove", toCompanyId=other)
-        path = f"/company/{desk.of.owner.company_id}/relation/companies"
-        without = (await desk.app.get(desk.of.owner, path, limit=5))["data"]
-        await desk.undo(form)
-        return len(without), len((await desk.app.get(desk.of.owner, path, limit=5))["data"])
-
-    assert at_desk(tmp_path, scenario) == (0, 1)
+    assert seen == ["ACTIVATED", "DEACTIVATED", "ACTIVATED"]
 
 
-def test_account_is_disabled_and_enabled_again(tmp_path: Path) -> None:
-    async def scenario(desk: Desk) -> list[int]:
-        await desk.sit(await desk.app.account("root@x.example", Authority.SYS_ADMIN))
-        form = await desk.change(f"/admin/accounts/{desk.of.owner.user_id}/disable")
-        barred = await desk.app.call(desk.of.owner, "GET", f"/vehicle/{desk.vehicle}")
-        await desk.undo(form)
-        enabled = await desk.app.login(
-            desk.of.owner.user_id, "owner", Authority.COMPANY_ADMIN, desk.of.owner.company_id
-        )
-        return [barred.status_code, (await desk.app.call(enabled, "GET", f"/vehicle/{desk.vehicle}")).status_code]
+async def test_company_that_was_removed_from_the_candidates_is_one_again(app: Rest) -> None:
+    desk = await at_desk(app)
+    other = desk.of.borrower.company_id or ""
+    await desk.change("/delegation/candidates", toCompanyId=other)
+    form = await desk.change("/delegation/candidates/remove", toCompanyId=other)
+    path = f"/company/{desk.of.owner.company_id}/relation/companies"
+    without = (await desk.app.get(desk.of.owner, path, limit=5))["data"]
+    await desk.undo(form)
+    found = len(without), len((await desk.app.get(desk.of.owner, path, limit=5))["data"])
 
-    assert at_desk(tmp_path, scenario) == [401, 200]
+    assert found == (0, 1)
+
+
+async def test_account_is_disabled_and_enabled_again(app: Rest) -> None:
+    desk = await at_desk(app)
+    await desk.sit(await desk.app.account("root@x.example", Authority.SYS_ADMIN))
+    form = await desk.change(f"/admin/accounts/{desk.of.owner.user_id}/disable")
+    barred = await desk.app.call(desk.of.owner, "GET", f"/vehicle/{desk.vehicle}")
+    await desk.undo(form)
+    enabled = await desk.app.login(desk.of.owner.user_id, "owner", Authority.COMPANY_ADMIN, desk.of.owner.company_id)
+    found = [barred.status_code, (await desk.app.call(enabled, "GET", f"/vehicle/{desk.vehicle}")).status_code]
+
+    assert found == [401, 200]
 
 
 @pytest.mark.parametrize("signature", ["", "0" * 64])
-def test_button_that_another_site_put_into_the_cookie_is_not_shown(tmp_path: Path, signature: str) -> None:
+async def test_button_that_another_site_put_into_the_cookie_is_not_shown(app: Rest, signature: str) -> None:
     undo = {"action": "/delegation/candidates", "values": {"toCompanyId": "x"}}
     forged = json.dumps(["portal.mounting.unmounted", "good", {}, undo, signature]).encode()
 
-    async def scenario(desk: Desk) -> tuple[str, Form]:
-        desk.browser.http.cookies.set(notices.COOKIE, base64.urlsafe_b64encode(forged).decode())
-        text = (await desk.browser.get("/fleet/vehicles")).text
-        return text, Form(text)
+    desk = await at_desk(app)
+    desk.browser.http.cookies.set(notices.COOKIE, base64.urlsafe_b64encode(forged).decode())
+    text = (await desk.browser.get("/fleet/vehicles")).text
+    form = Form(text)
 
-    text, form = at_desk(tmp_path, scenario)
     assert 'class="notice good"' in text
     assert form.action is None
 
 
-def test_button_of_another_session_is_not_shown(tmp_path: Path) -> None:
-    async def scenario(desk: Desk) -> tuple[Form, Form]:
-        form = await desk.change(f"/fleet/vehicles/{desk.vehicle}/activate")
-        await desk.browser.post(f"/fleet/vehicles/{desk.vehicle}/deactivate", {"csrf": desk.csrf})
-        kept = desk.browser.http.cookies[notices.COOKIE]
-        await desk.sit(desk.of.owner)
-        desk.browser.http.cookies.set(notices.COOKIE, kept)
-        return form, Form((await desk.browser.get("/fleet/vehicles")).text)
+async def test_button_of_another_session_is_not_shown(app: Rest) -> None:
+    desk = await at_desk(app)
+    form = await desk.change(f"/fleet/vehicles/{desk.vehicle}/activate")
+    await desk.browser.post(f"/fleet/vehicles/{desk.vehicle}/deactivate", {"csrf": desk.csrf})
+    kept = desk.browser.http.cookies[notices.COOKIE]
+    await desk.sit(desk.of.owner)
+    desk.browser.http.cookies.set(notices.COOKIE, kept)
+    own, planted = form, Form((await desk.browser.get("/fleet/vehicles")).text)
 
-    own, planted = at_desk(tmp_path, scenario)
     assert own.action is not None
     assert planted.action is None

@@ -1,7 +1,5 @@
 """Pages of scoring policies: in words, previewed, chosen from a day on, rescored and followed; and by whom."""
 
-from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,18 +17,14 @@ MILD = Rules(scoring=Scoring(harsh_weight=0.1, overspeed_weight=0.01), harsh=Har
 """Policy 4."""
 
 
-def at_desk(tmp_path: Path, scenario: Callable[[Any], Awaitable[Any]]) -> Any:
+async def at_desk(app: rest.Rest) -> Any:
     """Play with two scored trips, three policies, and the path of the company's page."""
-
-    async def play(app: rest.Rest) -> Any:
-        own = await trips.cast(app)  # type: ignore[no-untyped-call]
-        await app.store.write(lambda tx: policies.keep(tx, MILD, now_ms=1))
-        own.path = f"/scores/companies/{own.admin.company_id}/policy"
-        own.browser = Browser(app, own.admin)
-        own.rest = f"/api/tre/v1_3/company/{own.admin.company_id}/scoring"
-        return await scenario(own)
-
-    return rest.run(tmp_path, play)
+    own = await trips.cast(app)  # type: ignore[no-untyped-call]
+    await app.store.write(lambda tx: policies.keep(tx, MILD, now_ms=1))
+    own.path = f"/scores/companies/{own.admin.company_id}/policy"
+    own.browser = Browser(app, own.admin)
+    own.rest = f"/api/tre/v1_3/company/{own.admin.company_id}/scoring"
+    return own
 
 
 async def opened(own: Any, address: str, **headers: str) -> Page:
@@ -46,11 +40,9 @@ async def applied(own: Any, chosen: str, day: str, **more: str) -> Any:
     return await own.browser.post(own.path, {"policy": chosen, "from": day, "shown": state, **more})
 
 
-def test_policies_are_told_in_words_with_the_one_in_force(tmp_path: Path) -> None:
-    async def scenario(own: Any) -> Any:
-        return await opened(own, own.path), await opened(own, "/scores/policies", **{"Accept-Language": "ko"})
-
-    shown, korean = at_desk(tmp_path, scenario)
+async def test_policies_are_told_in_words_with_the_one_in_force(app: rest.Rest) -> None:
+    own = await at_desk(app)
+    shown, korean = await opened(own, own.path), await opened(own, "/scores/policies", **{"Accept-Language": "ko"})
 
     assert "One harsh start, acceleration, braking or stop in each kilometre leaves 64 of 100 points." in shown.text
     assert "leaves 90 of 100 points." in shown.text
@@ -60,13 +52,11 @@ def test_policies_are_told_in_words_with_the_one_in_force(tmp_path: Path) -> Non
     assert "100점 중 64점이 남습니다" in korean.text
 
 
-def test_preview_shows_what_rest_answers_and_what_differs(tmp_path: Path) -> None:
-    async def scenario(own: Any) -> Any:
-        told = (await own.app.call(own.admin, "POST", f"{own.rest}/preview", {"policy": 4})).json()
-        page = await opened(own, f"{own.path}?policy=4&from={TODAY}")
-        return own, told, page, await opened(own, f"{own.path}/preview?policy=4&from={TODAY}", **HTMX)
-
-    own, told, page, part = at_desk(tmp_path, scenario)
+async def test_preview_shows_what_rest_answers_and_what_differs(app: rest.Rest) -> None:
+    own = await at_desk(app)
+    told = (await own.app.call(own.admin, "POST", f"{own.rest}/preview", {"policy": 4})).json()
+    page = await opened(own, f"{own.path}?policy=4&from={TODAY}")
+    part = await opened(own, f"{own.path}/preview?policy=4&from={TODAY}", **HTMX)
 
     assert "They can be scored again now or later, which also tries trips without a score." in page.text
     assert (told["trips"], told["toScore"], len(told["movers"])) == (2, 2, 2)
@@ -80,18 +70,16 @@ def test_preview_shows_what_rest_answers_and_what_differs(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("rescored", [False, True])
-def test_policy_is_applied_from_a_day_on_and_its_rescoring_followed(tmp_path: Path, rescored: bool) -> None:
-    async def scenario(own: Any) -> Any:
-        answer = await applied(own, "4", TODAY, **({"rescore": "1"} if rescored else {}))
-        kept = await own.app.get(own.admin, own.rest)
-        shown = await opened(own, own.path)
-        cancelled = None
-        if rescored:
-            (run,) = set(shown.hidden(f"{own.path}/cancel")["rescoringId"])
-            cancelled = await own.browser.post(f"{own.path}/cancel", {"rescoringId": run})
-        return answer, kept, shown, cancelled, await opened(own, f"{own.path}/rescoring", **HTMX)
-
-    answer, kept, shown, cancelled, part = at_desk(tmp_path, scenario)
+async def test_policy_is_applied_from_a_day_on_and_its_rescoring_followed(app: rest.Rest, rescored: bool) -> None:
+    own = await at_desk(app)
+    answer = await applied(own, "4", TODAY, **({"rescore": "1"} if rescored else {}))
+    kept = await own.app.get(own.admin, own.rest)
+    shown = await opened(own, own.path)
+    cancelled = None
+    if rescored:
+        (run,) = set(shown.hidden(f"{own.path}/cancel")["rescoringId"])
+        cancelled = await own.browser.post(f"{own.path}/cancel", {"rescoringId": run})
+    part = await opened(own, f"{own.path}/rescoring", **HTMX)
 
     assert answer.status_code == 303
     assert (kept["inForce"], kept["inForceBy"]) == (4, "COMPANY")
@@ -107,15 +95,13 @@ def test_policy_is_applied_from_a_day_on_and_its_rescoring_followed(tmp_path: Pa
         assert "Score 2 trips again" in shown.text
 
 
-def test_own_choice_is_ended_and_a_policy_tried_on_all_trips(tmp_path: Path) -> None:
-    async def scenario(own: Any) -> Any:
-        await applied(own, "4", TODAY)
-        ended = await applied(own, "none", TODAY)
-        tried = await own.browser.post(f"{own.path}/rescore", {"policy": "2"})
-        again = await own.browser.post(f"{own.path}/rescore", {"policy": "2"})
-        return ended, tried, again, await own.app.get(own.admin, own.rest)
-
-    ended, tried, again, kept = at_desk(tmp_path, scenario)
+async def test_own_choice_is_ended_and_a_policy_tried_on_all_trips(app: rest.Rest) -> None:
+    own = await at_desk(app)
+    await applied(own, "4", TODAY)
+    ended = await applied(own, "none", TODAY)
+    tried = await own.browser.post(f"{own.path}/rescore", {"policy": "2"})
+    again = await own.browser.post(f"{own.path}/rescore", {"policy": "2"})
+    kept = await own.app.get(own.admin, own.rest)
 
     assert (ended.status_code, tried.status_code, again.status_code) == (303, 303, 409)
     assert (kept["inForceBy"], kept["choices"][-1]["policy"]) == ("SETTINGS", None)
@@ -123,15 +109,13 @@ def test_own_choice_is_ended_and_a_policy_tried_on_all_trips(tmp_path: Path) -> 
     assert "under way" in Page(again.text).text
 
 
-def test_choice_of_another_person_meanwhile_is_shown_and_stays(tmp_path: Path) -> None:
-    async def scenario(own: Any) -> Any:
-        shown = await opened(own, f"{own.path}?policy=4")
-        (state,) = set(shown.hidden(own.path)["shown"])
-        await own.app.call(own.admin, "PUT", own.rest, {"policy": 2})
-        late = await own.browser.post(own.path, {"policy": "4", "from": TODAY, "shown": state})
-        return late, await own.app.get(own.admin, own.rest)
-
-    late, kept = at_desk(tmp_path, scenario)
+async def test_choice_of_another_person_meanwhile_is_shown_and_stays(app: rest.Rest) -> None:
+    own = await at_desk(app)
+    shown = await opened(own, f"{own.path}?policy=4")
+    (state,) = set(shown.hidden(own.path)["shown"])
+    await own.app.call(own.admin, "PUT", own.rest, {"policy": 2})
+    late = await own.browser.post(own.path, {"policy": "4", "from": TODAY, "shown": state})
+    kept = await own.app.get(own.admin, own.rest)
 
     assert late.status_code == 409
     assert "Another user saved this record" in Page(late.text).text
@@ -142,11 +126,9 @@ def test_choice_of_another_person_meanwhile_is_shown_and_stays(tmp_path: Path) -
     ("sent", "field"),
     [({"policy": "9"}, "policy"), ({"policy": "x"}, "policy"), ({"policy": "4", "from": "5"}, "from")],
 )
-def test_wrong_choice_is_refused_and_changes_nothing(tmp_path: Path, sent: dict[str, str], field: str) -> None:
-    async def scenario(own: Any) -> Any:
-        return await own.browser.post(own.path, sent), await own.app.get(own.admin, own.rest)
-
-    answer, kept = at_desk(tmp_path, scenario)
+async def test_wrong_choice_is_refused_and_changes_nothing(app: rest.Rest, sent: dict[str, str], field: str) -> None:
+    own = await at_desk(app)
+    answer, kept = await own.browser.post(own.path, sent), await own.app.get(own.admin, own.rest)
 
     assert answer.status_code == 400
     assert {"policy": "Scoring policy", "from": "For trips from"}[field] in Page(answer.text).text
@@ -156,15 +138,16 @@ def test_wrong_choice_is_refused_and_changes_nothing(tmp_path: Path, sent: dict[
 @pytest.mark.parametrize(
     ("who", "status"), [("admin", 200), ("root", 200), ("director", 403), ("driver", 403), ("stranger", 403)]
 )
-def test_page_opens_to_those_who_may_choose(tmp_path: Path, who: str, status: int) -> None:
-    async def scenario(own: Any) -> Any:
-        _, own.stranger = await own.app.operator("other")
-        own.root = await own.app.account("root@x.example", Authority.SYS_ADMIN)
-        asked = Browser(own.app, getattr(own, who))
-        score = await Browser(own.app, own.driver).get(f"/scores/people/{own.driver.user_id}")
-        return [(await asked.get(own.path + end)).status_code for end in ("", "/preview?policy=4")], Page(score.text)
-
-    found, score = at_desk(tmp_path, scenario)
+async def test_page_opens_to_those_who_may_choose(app: rest.Rest, who: str, status: int) -> None:
+    own = await at_desk(app)
+    _, own.stranger = await own.app.operator("other")
+    own.root = await own.app.account("root@x.example", Authority.SYS_ADMIN)
+    asked = Browser(own.app, getattr(own, who))
+    score = await Browser(own.app, own.driver).get(f"/scores/people/{own.driver.user_id}")
+    found, score = (
+        [(await asked.get(own.path + end)).status_code for end in ("", "/preview?policy=4")],
+        Page(score.text),
+    )
 
     assert found == [status, status]
     # A driver reads what the own score weighs.

@@ -1,7 +1,5 @@
 """Score pages: figures as over REST, trips that cost most, the ranking, waiting disputes, and who may open which."""
 
-from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,11 +13,8 @@ from tripline.store.tables import score_sum, trip
 KOREAN = {"Accept-Language": "ko"}
 
 
-def at_desk(tmp_path: Path, scenario: Callable[[Any], Awaitable[Any]]) -> Any:
-    async def play(app: rest.Rest) -> Any:
-        return await scenario(await trips.cast(app))  # type: ignore[no-untyped-call]
-
-    return rest.run(tmp_path, play)
+async def at_desk(app: rest.Rest) -> Any:
+    return await trips.cast(app)
 
 
 async def page(own: Any, login: Any, address: str, **headers: str) -> Page:
@@ -29,20 +24,19 @@ async def page(own: Any, login: Any, address: str, **headers: str) -> Page:
 
 
 @pytest.mark.parametrize("period", ["day", "week", "month"])
-def test_pages_show_what_rest_answers(tmp_path: Path, period: str) -> None:
-    async def scenario(own: Any) -> Any:
-        found = []
-        for place, of, key in (
-            ("vehicles", own.vehicle_id, "vehicle"),
-            ("people", own.driver.user_id, "driver"),
-            ("companies", own.admin.company_id, "company"),
-        ):
-            told = await own.app.get(own.admin, f"/api/tre/v1_3/{key}/{of}/analytics/trend", limit=9, period=period)
-            address = f"/scores/{place}/{of}?period={period}"
-            found.append((told["data"][0], await page(own, own.admin, address)))
-        return found
+async def test_pages_show_what_rest_answers(app: rest.Rest, period: str) -> None:
+    own = await at_desk(app)
+    found = []
+    for place, of, key in (
+        ("vehicles", own.vehicle_id, "vehicle"),
+        ("people", own.driver.user_id, "driver"),
+        ("companies", own.admin.company_id, "company"),
+    ):
+        told = await own.app.get(own.admin, f"/api/tre/v1_3/{key}/{of}/analytics/trend", limit=9, period=period)
+        address = f"/scores/{place}/{of}?period={period}"
+        found.append((told["data"][0], await page(own, own.admin, address)))
 
-    for told, shown in at_desk(tmp_path, scenario):
+    for told, shown in found:
         assert f"{told['score']:.1f} · " in shown.text
         assert f"{told['distance'] / 1000:.1f} km" in shown.text
         assert f"{told['per100Km']['accel']:.1f}" in shown.text
@@ -60,20 +54,18 @@ def test_pages_show_what_rest_answers(tmp_path: Path, period: str) -> None:
         ),
     ],
 )
-def test_summed_score_stands_with_its_known_limits(
-    tmp_path: Path, share: float, english: list[str], korean: list[str]
+async def test_summed_score_stands_with_its_known_limits(
+    app: rest.Rest, share: float, english: list[str], korean: list[str]
 ) -> None:
-    async def scenario(own: Any) -> Any:
-        known_m = func.round(score_sum.c.distance_m * share)
-        await own.app.store.write(lambda tx: tx.run(update(score_sum).values(known_m=known_m)))
-        places = (
-            *(f"/scores/vehicles/{own.vehicle_id}", f"/scores/people/{own.driver.user_id}"),
-            *(f"/scores/companies/{own.admin.company_id}?of={of}&period=month" for of in ("vehicle", "driver")),
-        )
-        in_korean = [await page(own, own.admin, each, **KOREAN) for each in places]
-        return [await page(own, own.admin, each) for each in places], in_korean, await page(own, own.driver, "/drive")
-
-    shown, in_korean, own_page = at_desk(tmp_path, scenario)
+    own = await at_desk(app)
+    known_m = func.round(score_sum.c.distance_m * share)
+    await own.app.store.write(lambda tx: tx.run(update(score_sum).values(known_m=known_m)))
+    places = (
+        *(f"/scores/vehicles/{own.vehicle_id}", f"/scores/people/{own.driver.user_id}"),
+        *(f"/scores/companies/{own.admin.company_id}?of={of}&period=month" for of in ("vehicle", "driver")),
+    )
+    in_korean = [await page(own, own.admin, each, **KOREAN) for each in places]
+    shown, own_page = [await page(own, own.admin, each) for each in places], await page(own, own.driver, "/drive")
 
     for each in shown:
         assert [word for word in english if word not in each.text] == []
@@ -82,15 +74,13 @@ def test_summed_score_stands_with_its_known_limits(
     assert ("known for 50% of the distance" if share else english[2]) in own_page.text
 
 
-def test_trips_that_cost_most_add_up_and_korean_says_the_same(tmp_path: Path) -> None:
-    async def scenario(own: Any) -> Any:
-        address = f"/scores/people/{own.driver.user_id}"
-        await own.app.store.write(lambda tx: tx.run(update(trip).values(start_ms=1_780_000_000_000)))
-        kept = await own.app.get(own.driver, trips.ANALYTICS.format(own.driver.user_id) + "drivingScore", limit=9)
-        shown = await page(own, own.driver, address)
-        return kept["data"], shown, await page(own, own.driver, address, **KOREAN)
-
-    kept, shown, korean = at_desk(tmp_path, scenario)
+async def test_trips_that_cost_most_add_up_and_korean_says_the_same(app: rest.Rest) -> None:
+    own = await at_desk(app)
+    address = f"/scores/people/{own.driver.user_id}"
+    await own.app.store.write(lambda tx: tx.run(update(trip).values(start_ms=1_780_000_000_000)))
+    kept = await own.app.get(own.driver, trips.ANALYTICS.format(own.driver.user_id) + "drivingScore", limit=9)
+    shown = await page(own, own.driver, address)
+    kept, korean = kept["data"], await page(own, own.driver, address, **KOREAN)
 
     assert {f"{each['score']:.0f}" in shown.text for each in kept} == {True}
     assert shown.text.count("May 29, 2026, 05:26") == 2
@@ -100,14 +90,12 @@ def test_trips_that_cost_most_add_up_and_korean_says_the_same(tmp_path: Path) ->
     assert "감점이 가장 큰 운행" in korean.text
 
 
-def test_company_ranks_its_drivers_with_ties_in_pages(tmp_path: Path) -> None:
-    async def scenario(own: Any) -> Any:
-        await trips.changed(own.app, own.admin, trips.of_driver(own), {"driverId": own.colleague.user_id})
-        await own.app.post(own.driver, f"/api/tre/v1_3/trip/{own.first_id}/dispute", {"reason": "LIMIT", "text": "80."})
-        address = f"/scores/companies/{own.admin.company_id}?of=driver&period=month"
-        return own, await page(own, own.admin, address), await Browser(own.app, own.admin).get("/scores")
-
-    own, shown, start = at_desk(tmp_path, scenario)
+async def test_company_ranks_its_drivers_with_ties_in_pages(app: rest.Rest) -> None:
+    own = await at_desk(app)
+    await trips.changed(own.app, own.admin, trips.of_driver(own), {"driverId": own.colleague.user_id})
+    await own.app.post(own.driver, f"/api/tre/v1_3/trip/{own.first_id}/dispute", {"reason": "LIMIT", "text": "80."})
+    address = f"/scores/companies/{own.admin.company_id}?of=driver&period=month"
+    shown, start = await page(own, own.admin, address), await Browser(own.app, own.admin).get("/scores")
 
     assert {f"/scores/people/{each.user_id}" for each in (own.driver, own.colleague)} <= set(shown.hrefs)
     assert "1driver" in shown.text.replace("\n", "")
@@ -121,23 +109,21 @@ def test_company_ranks_its_drivers_with_ties_in_pages(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("who", "opened"), [("admin", "vpc"), ("director", "v"), ("driver", "p"), ("colleague", ""), ("stranger", "")]
 )
-def test_pages_open_to_readers_of_the_scores(tmp_path: Path, who: str, opened: str) -> None:
-    async def scenario(own: Any) -> Any:
-        _, own.stranger = await own.app.operator("other")
-        asked = Browser(own.app, getattr(own, who))
-        ids = {"v": f"vehicles/{own.vehicle_id}", "p": f"people/{own.driver.user_id}"}
-        ids["c"] = f"companies/{own.admin.company_id}"
-        found = {key: (await asked.get(f"/scores/{place}")).status_code for key, place in ids.items()}
-        return found, (await asked.get("/scores")).status_code
-
-    found, start = at_desk(tmp_path, scenario)
+async def test_pages_open_to_readers_of_the_scores(app: rest.Rest, who: str, opened: str) -> None:
+    own = await at_desk(app)
+    _, own.stranger = await own.app.operator("other")
+    asked = Browser(own.app, getattr(own, who))
+    ids = {"v": f"vehicles/{own.vehicle_id}", "p": f"people/{own.driver.user_id}"}
+    ids["c"] = f"companies/{own.admin.company_id}"
+    found = {key: (await asked.get(f"/scores/{place}")).status_code for key, place in ids.items()}
+    start = (await asked.get("/scores")).status_code
 
     assert found == {key: 200 if key in opened else 403 for key in "vpc"}
     assert start == (303 if who in ("driver", "colleague") else 200)
 
 
-def test_page_without_scores_says_why(tmp_path: Path) -> None:
-    async def scenario(own: Any) -> Any:
-        return await page(own, own.colleague, f"/scores/people/{own.colleague.user_id}")
+async def test_page_without_scores_says_why(app: rest.Rest) -> None:
+    own = await at_desk(app)
+    found = await page(own, own.colleague, f"/scores/people/{own.colleague.user_id}")
 
-    assert "No scored trips in this period" in at_desk(tmp_path, scenario).text
+    assert "No scored trips in this period" in found.text

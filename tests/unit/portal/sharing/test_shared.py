@@ -80,11 +80,8 @@ class Guest:
         return await self.browser.get(f"{self.path}/{what}")
 
 
-def played(tmp_path, scenario):
-    async def play(app):
-        return await scenario(await Street(app).built())
-
-    return rest.run(tmp_path, play)
+async def arranged(app: rest.Rest):
+    return await Street(app).built()
 
 
 async def opened(street, maker=None, **fields):
@@ -101,16 +98,14 @@ async def opened_trip(street, trip_id, maker=None, **fields):
     return guest
 
 
-def test_link_shows_these_fields_and_no_others(tmp_path):
+async def test_link_shows_these_fields_and_no_others(app: rest.Rest):
     """Golden: page, position, trail, style and tile, with everything chosen and with nothing."""
 
-    async def scenario(street):
-        plain, full = await opened(street), await opened(street, trail=True, number=True)
-        page = await plain.browser.get(plain.path)
-        parts = [(await each.get(what)).json() for each in (plain, full) for what in ("position", "trail")]
-        return page, parts, await plain.get("map/style.json"), await plain.get("map/14/8624/5743.mvt"), street, plain
-
-    page, parts, style, tile, street, plain = played(tmp_path, scenario)
+    street = await arranged(app)
+    plain, full = await opened(street), await opened(street, trail=True, number=True)
+    page = await plain.browser.get(plain.path)
+    parts = [(await each.get(what)).json() for each in (plain, full) for what in ("position", "trail")]
+    style, tile = await plain.get("map/style.json"), await plain.get("map/14/8624/5743.mvt")
 
     position = {"time": NOW, "lat": 35.0, "lon": 129.0, "heading": 90.0}
     assert parts == [
@@ -130,18 +125,16 @@ def test_link_shows_these_fields_and_no_others(tmp_path):
     assert [each["href"] for each in Page(page.text).all("a")] == ["#content", "/"]
 
 
-def test_link_of_a_trip_shows_these_fields_and_no_others(tmp_path):
+async def test_link_of_a_trip_shows_these_fields_and_no_others(app: rest.Rest):
     """Golden: page, what it shows, trip, style and tile; nothing tells of the hidden ends."""
 
-    async def scenario(street):
-        trip_id = await street.trip()
-        plain, full = [await opened_trip(street, trip_id, **fields) for fields in ({}, {"whole": True, "number": True})]
-        page = await plain.browser.get(plain.path)
-        answers = [await plain.get(what) for what in ("shows", "trip", "map/style.json", "map/14/8624/5743.mvt")]
-        hidden = [(await plain.get(what)).status_code for what in ("position", "trail")]
-        return page, answers, hidden, (await full.get("trip")).json(), street, trip_id
-
-    page, (shows, cut, style, tile), hidden, full, street, trip_id = played(tmp_path, scenario)
+    street = await arranged(app)
+    trip_id = await street.trip()
+    plain, full = [await opened_trip(street, trip_id, **fields) for fields in ({}, {"whole": True, "number": True})]
+    page = await plain.browser.get(plain.path)
+    answers = [await plain.get(what) for what in ("shows", "trip", "map/style.json", "map/14/8624/5743.mvt")]
+    hidden = [(await plain.get(what)).status_code for what in ("position", "trail")]
+    (shows, cut, style, tile), full = answers, (await full.get("trip")).json()
 
     def shown(first, last, number, whole):
         points = [{"lat": round(35 + no * STEP_DEG, 6), "lon": 129.0} for no in range(first, last + 1)]
@@ -163,23 +156,19 @@ def test_link_of_a_trip_shows_these_fields_and_no_others(tmp_path):
     assert "last-modified" not in cut.headers
 
 
-def test_link_of_a_vehicle_shows_no_trip(tmp_path):
-    async def scenario(street):
-        guest = await opened(street)
-        return [await guest.get(what) for what in ("shows", "trip")]
-
-    shows, trip = played(tmp_path, scenario)
+async def test_link_of_a_vehicle_shows_no_trip(app: rest.Rest):
+    street = await arranged(app)
+    guest = await opened(street)
+    shows, trip = [await guest.get(what) for what in ("shows", "trip")]
 
     assert shows.json() == {"shows": "vehicle"}
     assert trip.status_code == 404
 
 
 @pytest.mark.parametrize(("metres", "points"), [(390, 0), (420, 3)])
-def test_short_trip_shows_nothing(tmp_path, metres, points):
-    async def scenario(street):
-        return (await (await opened_trip(street, await street.trip(metres))).get("trip")).json()
-
-    found = played(tmp_path, scenario)
+async def test_short_trip_shows_nothing(app: rest.Rest, metres, points):
+    street = await arranged(app)
+    found = (await (await opened_trip(street, await street.trip(metres))).get("trip")).json()
 
     assert len(found["points"]) == points
     assert (found["begin"] is None, found["end"] is None) == (not points, not points)
@@ -194,54 +183,49 @@ def test_short_trip_shows_nothing(tmp_path, metres, points):
     ],
     ids=["under way", "on no vehicle", "out of reach"],
 )
-def test_trip_is_refused_over_rest_and_on_its_page(tmp_path, changes, status):
-    async def scenario(street):
-        trip_id = await street.trip(**changes)
-        refused = await street.app.refused(street.admin, "POST", f"{PATH}/trip/{trip_id}/sharelink", {})
-        browser = Browser(street.app, street.admin)
-        page = await browser.get(f"/trips/{trip_id}")
-        return refused[0], (await browser.get(f"/trips/{trip_id}/share")).status_code, "/share" in page.text
+async def test_trip_is_refused_over_rest_and_on_its_page(app: rest.Rest, changes, status):
+    street = await arranged(app)
+    trip_id = await street.trip(**changes)
+    refused = await street.app.refused(street.admin, "POST", f"{PATH}/trip/{trip_id}/sharelink", {})
+    browser = Browser(street.app, street.admin)
+    page = await browser.get(f"/trips/{trip_id}")
+    found = refused[0], (await browser.get(f"/trips/{trip_id}/share")).status_code, "/share" in page.text
 
-    assert played(tmp_path, scenario) == (status, status, False)
-
-
-def test_driver_of_a_trip_does_not_share_it(tmp_path):
-    async def scenario(street):
-        driver = await delegating.driver(street.app, street.admin, "driver")
-        trip_id = await street.trip(user_id=driver.user_id)
-        refused = await street.app.refused(driver, "POST", f"{PATH}/trip/{trip_id}/sharelink", {})
-        page = await Browser(street.app, driver).get(f"/trips/{trip_id}")
-        return refused[0], page.status_code, f"{trip_id}/share" in page.text
-
-    assert played(tmp_path, scenario) == (403, 200, False)
+    assert found == (status, status, False)
 
 
-def test_cookie_is_limited_to_the_link_and_opens_no_other(tmp_path):
-    async def scenario(street):
-        guest = Guest(street.app, await street.shared(street.admin))
-        answer = await guest.open()
-        other = Guest(street.app, await street.shared(street.admin))
-        other.browser = guest.browser
-        elsewhere = await guest.browser.http.get(
-            f"{other.path}/position", headers={"cookie": f"tripline-share={guest.secret}"}
-        )
-        return guest, answer, elsewhere.status_code, (await guest.browser.get("/map/style.json")).status_code
+async def test_driver_of_a_trip_does_not_share_it(app: rest.Rest):
+    street = await arranged(app)
+    driver = await delegating.driver(street.app, street.admin, "driver")
+    trip_id = await street.trip(user_id=driver.user_id)
+    refused = await street.app.refused(driver, "POST", f"{PATH}/trip/{trip_id}/sharelink", {})
+    page = await Browser(street.app, driver).get(f"/trips/{trip_id}")
 
-    guest, answer, elsewhere, tiles = played(tmp_path, scenario)
+    assert (refused[0], page.status_code, f"{trip_id}/share" in page.text) == (403, 200, False)
+
+
+async def test_cookie_is_limited_to_the_link_and_opens_no_other(app: rest.Rest):
+    street = await arranged(app)
+    guest = Guest(street.app, await street.shared(street.admin))
+    answer = await guest.open()
+    other = Guest(street.app, await street.shared(street.admin))
+    other.browser = guest.browser
+    elsewhere = await guest.browser.http.get(
+        f"{other.path}/position", headers={"cookie": f"tripline-share={guest.secret}"}
+    )
+    elsewhere, tiles = elsewhere.status_code, (await guest.browser.get("/map/style.json")).status_code
 
     cookie = f"tripline-share={guest.secret}; Path={guest.path}; HttpOnly; SameSite=Strict"
     assert answer.headers["set-cookie"] == cookie
     assert (elsewhere, tiles) == (404, 401)
 
 
-def test_secret_is_stored_as_its_hash_alone(tmp_path):
-    async def scenario(street):
-        link = await street.shared(street.admin)
-        row = (await street.app.store.read(lambda tx: tx.all(select(tables.share_link))))[0]
-        listed = await street.app.get(street.admin, f"{PATH}/sharelinks")
-        return link, tuple(row), listed["data"]
-
-    link, row, listed = played(tmp_path, scenario)
+async def test_secret_is_stored_as_its_hash_alone(app: rest.Rest):
+    street = await arranged(app)
+    link = await street.shared(street.admin)
+    row = (await street.app.store.read(lambda tx: tx.all(select(tables.share_link))))[0]
+    listed = await street.app.get(street.admin, f"{PATH}/sharelinks")
+    row, listed = tuple(row), listed["data"]
 
     secret = link["url"].partition("#")[2]
     assert len(secret) == 43
@@ -249,30 +233,26 @@ def test_secret_is_stored_as_its_hash_alone(tmp_path):
     assert [each["url"] for each in listed] == [None]
 
 
-def test_openings_are_counted_and_wrong_secrets_are_not(tmp_path):
-    async def scenario(street):
-        guest = Guest(street.app, await street.shared(street.admin))
-        wrong = await guest.open("A" * 43)
-        street.app.now_ms += 1
-        await guest.open()
-        await guest.get("position")
-        return wrong, (await street.app.get(street.admin, f"{PATH}/sharelinks"))["data"]
-
-    wrong, (listed,) = played(tmp_path, scenario)
+async def test_openings_are_counted_and_wrong_secrets_are_not(app: rest.Rest):
+    street = await arranged(app)
+    guest = Guest(street.app, await street.shared(street.admin))
+    wrong = await guest.open("A" * 43)
+    street.app.now_ms += 1
+    await guest.open()
+    await guest.get("position")
+    (listed,) = (await street.app.get(street.admin, f"{PATH}/sharelinks"))["data"]
 
     assert wrong.status_code == 404
     assert (listed["openings"], listed["openedTime"], listed["makerName"]) == (1, NOW + 1, listed["makerName"])
 
 
-def test_wrong_secrets_are_limited_for_an_address(tmp_path):
-    async def scenario(street):
-        guest = Guest(street.app, await street.shared(street.admin))
-        statuses = {(await guest.open(str(number))).status_code for number in range(40)}
-        refused = await guest.open()
-        return statuses, (refused.status_code, refused.headers["retry-after"])
+async def test_wrong_secrets_are_limited_for_an_address(app: rest.Rest):
+    street = await arranged(app)
+    guest = Guest(street.app, await street.shared(street.admin))
+    statuses = {(await guest.open(str(number))).status_code for number in range(40)}
+    refused = await guest.open()
 
-    # The page waits as long as the answer says.
-    assert played(tmp_path, scenario) == ({404, 429}, (429, "30"))
+    assert (statuses, (refused.status_code, refused.headers["retry-after"])) == ({404, 429}, (429, "30"))
 
 
 async def _expires(street, guests):
@@ -312,53 +292,51 @@ async def _right_revoked(street, guests):
     [_expires, _by_hand, _take_back, _vehicle_deleted, _maker_deleted, _maker_disabled, _right_revoked],
     ids=lambda each: each.__name__,
 )
-def test_links_of_vehicle_and_trip_end_with_their_next_request(tmp_path, ends):
-    async def scenario(street):
-        guests = [
-            await opened(street, street.director, trail=True),
-            await opened_trip(street, await street.trip(), street.director, whole=True),
-        ]
-        await ends(street, guests)
-        whats = ("shows", "position", "trail", "trip", "map/style.json", "map/14/8624/5743.mvt")
-        answers = [await each.open() for each in guests]
-        return {each.status_code for each in [*answers, *[await each.get(what) for each in guests for what in whats]]}
+async def test_links_of_vehicle_and_trip_end_with_their_next_request(app: rest.Rest, ends):
+    street = await arranged(app)
+    guests = [
+        await opened(street, street.director, trail=True),
+        await opened_trip(street, await street.trip(), street.director, whole=True),
+    ]
+    await ends(street, guests)
+    whats = ("shows", "position", "trail", "trip", "map/style.json", "map/14/8624/5743.mvt")
+    answers = [await each.open() for each in guests]
+    found = {each.status_code for each in [*answers, *[await each.get(what) for each in guests for what in whats]]}
 
-    assert played(tmp_path, scenario) == {404}
+    assert found == {404}
 
 
 @pytest.mark.parametrize("vehicle_id", [None, "11111111-1111-1111-8111-111111111111"], ids=["erased", "moved"])
-def test_link_of_a_trip_ends_when_the_trip_is_erased_or_of_another_vehicle(tmp_path, vehicle_id):
-    async def scenario(street):
-        trip_id = await street.trip()
-        guest = await opened_trip(street, trip_id)
-        trip = tables.trip
-        change = delete(trip) if vehicle_id is None else update(trip).values(vehicle_id=vehicle_id)
-        await street.app.store.write(lambda tx: tx.run(change.where(trip.c.id == trip_id)))
-        listed = await street.app.get(street.admin, f"{PATH}/sharelinks")
-        return (await guest.get("trip")).status_code, (await guest.open()).status_code, listed["data"]
+async def test_link_of_a_trip_ends_when_the_trip_is_erased_or_of_another_vehicle(app: rest.Rest, vehicle_id):
+    street = await arranged(app)
+    trip_id = await street.trip()
+    guest = await opened_trip(street, trip_id)
+    trip = tables.trip
+    change = delete(trip) if vehicle_id is None else update(trip).values(vehicle_id=vehicle_id)
+    await street.app.store.write(lambda tx: tx.run(change.where(trip.c.id == trip_id)))
+    listed = await street.app.get(street.admin, f"{PATH}/sharelinks")
+    found = (await guest.get("trip")).status_code, (await guest.open()).status_code, listed["data"]
 
-    assert played(tmp_path, scenario) == (404, 404, [])
+    assert found == (404, 404, [])
 
 
-def test_each_company_lists_and_ends_its_own_links(tmp_path):
-    async def scenario(street):
-        link = await street.shared(street.director)
-        seen = [
-            len((await street.app.get(who, f"{PATH}/sharelinks"))["data"]) for who in (street.borrower, street.admin)
-        ]
-        refused = await street.app.refused(street.admin, "DELETE", f"{PATH}/sharelink/{link['id']['id']}")
-        return seen, refused[0]
+async def test_each_company_lists_and_ends_its_own_links(app: rest.Rest):
+    street = await arranged(app)
+    link = await street.shared(street.director)
+    seen = [len((await street.app.get(who, f"{PATH}/sharelinks"))["data"]) for who in (street.borrower, street.admin)]
+    refused = await street.app.refused(street.admin, "DELETE", f"{PATH}/sharelink/{link['id']['id']}")
 
-    assert played(tmp_path, scenario) == ([1, 0], 403)
+    assert (seen, refused[0]) == ([1, 0], 403)
 
 
 @pytest.mark.parametrize("hours", [0, 721])
-def test_lifetime_is_bounded(tmp_path, hours):
-    async def scenario(street):
-        path = f"{PATH}/vehicle/{street.vehicle}/sharelink"
-        return await street.app.refused(street.admin, "POST", path, {"hours": hours}), await street.shared(street.admin)
-
-    refused, usual = played(tmp_path, scenario)
+async def test_lifetime_is_bounded(app: rest.Rest, hours):
+    street = await arranged(app)
+    path = f"{PATH}/vehicle/{street.vehicle}/sharelink"
+    refused, usual = (
+        await street.app.refused(street.admin, "POST", path, {"hours": hours}),
+        await street.shared(street.admin),
+    )
 
     assert refused[:2] == (400, 31)
     assert "hours" in refused[2]
@@ -366,50 +344,42 @@ def test_lifetime_is_bounded(tmp_path, hours):
     assert usual["expiresTime"] - usual["createdTime"] == 24 * MS_PER_HOUR
 
 
-def test_account_makes_a_bounded_number_of_links(tmp_path):
-    async def scenario(street):
-        for _ in range(MOST_OF_ACCOUNT):
-            await street.shared(street.director, hours=1)
-        path = f"{PATH}/vehicle/{street.vehicle}/sharelink"
-        full = await street.app.refused(street.director, "POST", path, {})
-        street.app.now_ms += MS_PER_HOUR
-        return full[0], await street.shared(street.director)
-
-    full, link = played(tmp_path, scenario)
+async def test_account_makes_a_bounded_number_of_links(app: rest.Rest):
+    street = await arranged(app)
+    for _ in range(MOST_OF_ACCOUNT):
+        await street.shared(street.director, hours=1)
+    path = f"{PATH}/vehicle/{street.vehicle}/sharelink"
+    full = await street.app.refused(street.director, "POST", path, {})
+    street.app.now_ms += MS_PER_HOUR
+    full, link = full[0], await street.shared(street.director)
 
     assert full == 409
     assert link["url"]
 
 
-def test_history_of_the_vehicle_has_the_making_and_the_end(tmp_path):
-    async def scenario(street):
-        link = await street.shared(street.director)
-        await street.app.delete(street.director, f"{PATH}/sharelink/{link['id']['id']}")
-        return (await street.app.get(street.admin, f"/vehicle/{street.vehicle}/history", limit=2))["data"], link
-
-    entries, link = played(tmp_path, scenario)
+async def test_history_of_the_vehicle_has_the_making_and_the_end(app: rest.Rest):
+    street = await arranged(app)
+    link = await street.shared(street.director)
+    await street.app.delete(street.director, f"{PATH}/sharelink/{link['id']['id']}")
+    entries = (await street.app.get(street.admin, f"/vehicle/{street.vehicle}/history", limit=2))["data"]
 
     assert [each["event"] for each in entries] == ["SHARE_ENDED", "SHARED"]
     assert link["url"].partition("#")[2] not in str(entries)
 
 
-def test_pages_make_list_and_end_a_link(tmp_path):
-    async def scenario(street):
-        browser = Browser(street.app, street.admin)
-        address = f"/fleet/vehicles/{street.vehicle}"
-        vehicle = await browser.get(address)
-        made = await browser.post(f"{address}/share", {"hours": "8", "number": "1"})
-        guest = Guest(street.app, {"url": re.search(r"[^<\s\">]*/share/[^<\s\"]+#[^<\s\"]+", made.text)[0]})
-        await guest.open()
-        shown = (await guest.get("position")).json()
-        listed = await browser.get("/shares")
-        (end,) = [
-            each["action"] for each in Page(listed.text).all("form") if (each.get("action") or "").endswith("/end")
-        ]
-        await browser.post(end)
-        return vehicle, shown, listed, await browser.get("/shares"), (await guest.get("position")).status_code
-
-    vehicle, shown, listed, empty, gone = played(tmp_path, scenario)
+async def test_pages_make_list_and_end_a_link(app: rest.Rest):
+    street = await arranged(app)
+    browser = Browser(street.app, street.admin)
+    address = f"/fleet/vehicles/{street.vehicle}"
+    vehicle = await browser.get(address)
+    made = await browser.post(f"{address}/share", {"hours": "8", "number": "1"})
+    guest = Guest(street.app, {"url": re.search(r"[^<\s\">]*/share/[^<\s\"]+#[^<\s\"]+", made.text)[0]})
+    await guest.open()
+    shown = (await guest.get("position")).json()
+    listed = await browser.get("/shares")
+    (end,) = [each["action"] for each in Page(listed.text).all("form") if (each.get("action") or "").endswith("/end")]
+    await browser.post(end)
+    empty, gone = await browser.get("/shares"), (await guest.get("position")).status_code
 
     assert any(href.endswith("/share") for href in Page(vehicle.text).hrefs)
     assert shown["number"] == NUMBER
@@ -418,17 +388,15 @@ def test_pages_make_list_and_end_a_link(tmp_path):
     assert gone == 404
 
 
-def test_pages_make_and_list_a_link_of_a_trip(tmp_path):
-    async def scenario(street):
-        browser, trip_id = Browser(street.app, street.admin), await street.trip()
-        address = f"/trips/{trip_id}"
-        page, form = await browser.get(address), await browser.get(f"{address}/share")
-        made = await browser.post(f"{address}/share", {"hours": "72", "whole": "1", "trail": "1"})
-        wrong = await browser.post(f"{address}/share", {"hours": "721"})
-        links = (await street.app.get(street.admin, f"{PATH}/sharelinks"))["data"]
-        return trip_id, page, form, made, wrong, links, await browser.get("/shares")
-
-    trip_id, page, form, made, wrong, (link,), listed = played(tmp_path, scenario)
+async def test_pages_make_and_list_a_link_of_a_trip(app: rest.Rest):
+    street = await arranged(app)
+    browser, trip_id = Browser(street.app, street.admin), await street.trip()
+    address = f"/trips/{trip_id}"
+    page, form = await browser.get(address), await browser.get(f"{address}/share")
+    made = await browser.post(f"{address}/share", {"hours": "72", "whole": "1", "trail": "1"})
+    wrong = await browser.post(f"{address}/share", {"hours": "721"})
+    links = (await street.app.get(street.admin, f"{PATH}/sharelinks"))["data"]
+    (link,), listed = links, await browser.get("/shares")
 
     assert f"/trips/{trip_id}/share" in Page(page.text).hrefs
     assert {"hours", "whole", "number"} <= {
@@ -442,12 +410,12 @@ def test_pages_make_and_list_a_link_of_a_trip(tmp_path):
     assert "whole track" in listed.text
 
 
-def test_sweeper_deletes_expired_links(tmp_path):
-    async def scenario(street):
-        await street.shared(street.admin, hours=1)
-        await street.shared(street.admin, hours=2)
-        street.app.now_ms += MS_PER_HOUR
-        await Sweeper(store=street.app.store, clock=lambda: street.app.now_ms, history_days=30).sweep()
-        return len(await street.app.store.read(lambda tx: tx.all(select(tables.share_link.c.id))))
+async def test_sweeper_deletes_expired_links(app: rest.Rest):
+    street = await arranged(app)
+    await street.shared(street.admin, hours=1)
+    await street.shared(street.admin, hours=2)
+    street.app.now_ms += MS_PER_HOUR
+    await Sweeper(store=street.app.store, clock=lambda: street.app.now_ms, history_days=30).sweep()
+    found = len(await street.app.store.read(lambda tx: tx.all(select(tables.share_link.c.id))))
 
-    assert played(tmp_path, scenario) == 1
+    assert found == 1

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import update
 from tests.support import day_world, rest
 from tests.support.portal import Browser, Page, form_of
-from tests.support.scored_fleet import Fleet, fleet
+from tests.support.scored_fleet import fleet
 
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
@@ -279,11 +279,8 @@ def in_english(name, /, **named):
     return catalogue.text(name, Language.ENGLISH, **named)
 
 
-def shown(tmp_path, scenario):
-    async def play(app):
-        return await scenario(app, await fleet(app))
-
-    return rest.run(tmp_path, play)
+async def shown(app: rest.Rest):
+    return await fleet(app)
 
 
 async def page_of(app, login, address, status=200):
@@ -292,11 +289,9 @@ async def page_of(app, login, address, status=200):
     return answer.text
 
 
-def test_scored_trip_shows_score_limits_and_costs_to_its_driver(tmp_path):
-    async def scenario(app, ours: Fleet):
-        return await page_of(app, ours.driver, f"/trips/{ours.trip_id}")
-
-    text = shown(tmp_path, scenario)
+async def test_scored_trip_shows_score_limits_and_costs_to_its_driver(app: rest.Rest):
+    ours = await shown(app)
+    text = await page_of(app, ours.driver, f"/trips/{ours.trip_id}")
 
     assert re.search(
         r"<h1>[^<]+, [\d.]+ km, [\d.]+ of 100 points: one sudden acceleration, one sudden deceleration</h1>", text
@@ -322,56 +317,53 @@ def test_scored_trip_shows_score_limits_and_costs_to_its_driver(tmp_path):
         (HarshSource.SPARSE, "positions are too far apart in time"),
     ],
 )
-def test_trip_of_unknown_harsh_driving_says_why_beside_its_score(tmp_path, source, why):
-    async def scenario(app, ours: Fleet):
-        body = quality.written(Quality(samples=600, period_ms=1_000, harsh_source=source, speed_step=1.0))
-        await app.store.write(lambda tx: tx.run(update(trip).values(quality=body)))
-        return [
-            await page_of(app, ours.driver, f"/trips/{ours.trip_id}"),
-            await page_of(app, ours.admin, f"/fleet/vehicles/{ours.vehicle_id}"),
-        ]
-
-    of_trip, of_vehicle = shown(tmp_path, scenario)
+async def test_trip_of_unknown_harsh_driving_says_why_beside_its_score(app: rest.Rest, source, why):
+    ours = await shown(app)
+    body = quality.written(Quality(samples=600, period_ms=1_000, harsh_source=source, speed_step=1.0))
+    await app.store.write(lambda tx: tx.run(update(trip).values(quality=body)))
+    of_trip, of_vehicle = [
+        await page_of(app, ours.driver, f"/trips/{ours.trip_id}"),
+        await page_of(app, ours.admin, f"/fleet/vehicles/{ours.vehicle_id}"),
+    ]
 
     unknown = "Sudden manoeuvres are unknown and not in this score: the device sends no speeds, and its "
     assert re.findall(f"{unknown}([^<]+)</li>", of_trip) == ([] if why is None else [why])
     assert (unknown in of_vehicle) is (why is not None)
 
 
-def test_reports_without_a_position_are_left_out_and_not_corrected(tmp_path):
-    async def scenario(app, ours: Fleet):
-        body = quality.written(Quality(samples=600, period_ms=1_000, dropped=24, repairs={"no_fix": 24, "merged": 2}))
-        await app.store.write(lambda tx: tx.run(update(trip).values(quality=body)))
-        return await page_of(app, ours.driver, f"/trips/{ours.trip_id}")
-
-    text = shown(tmp_path, scenario)
+async def test_reports_without_a_position_are_left_out_and_not_corrected(app: rest.Rest):
+    ours = await shown(app)
+    body = quality.written(Quality(samples=600, period_ms=1_000, dropped=24, repairs={"no_fix": 24, "merged": 2}))
+    await app.store.write(lambda tx: tx.run(update(trip).values(quality=body)))
+    text = await page_of(app, ours.driver, f"/trips/{ours.trip_id}")
 
     facts = dict(re.findall(r"<dt>([^<]+)</dt><dd[^>]*>([^<]+)</dd>", text))
     said = [facts[catalogue.text(f"portal.trip.quality.{name}", Language.ENGLISH)] for name in ("no_fix", "repairs")]
     assert said == ["24", "0"]
 
 
-def test_shares_of_limits_add_up_to_100(tmp_path):
-    async def scenario(app, ours: Fleet):
-        limits = Limits(tagged=0.255, implied=0.255, road_class=0.255, default=0.235)
-        body = quality.written(Quality(samples=600, period_ms=1_000, limits=limits))
-        await app.store.write(lambda tx: tx.run(update(trip).values(quality=body)))
-        return await page_of(app, ours.driver, f"/trips/{ours.trip_id}")
-
-    text = shown(tmp_path, scenario)
+async def test_shares_of_limits_add_up_to_100(app: rest.Rest):
+    ours = await shown(app)
+    limits = Limits(tagged=0.255, implied=0.255, road_class=0.255, default=0.235)
+    body = quality.written(Quality(samples=600, period_ms=1_000, limits=limits))
+    await app.store.write(lambda tx: tx.run(update(trip).values(quality=body)))
+    text = await page_of(app, ours.driver, f"/trips/{ours.trip_id}")
 
     assert re.findall(r"(\d+)% of the distance</dd>", text) == ["26", "25", "26", "23"]
     assert "Speed limits are known for 51% of the distance. For the rest, limits are assumed" in text
 
 
-def test_speeds_from_positions_are_named_and_are_no_corrections(tmp_path):
-    async def scenario(app, ours: Fleet):
-        repairs = {"filled_speeds": 600, "lone_speeds": 1}
-        body = quality.written(Quality(samples=600, period_ms=1_000, repairs=repairs, harsh_source=HarshSource.UNKNOWN))
-        await app.store.write(lambda tx: tx.run(update(trip).values(quality=body)))
-        return await page_of(app, ours.driver, f"/trips/{ours.trip_id}")
+async def test_speeds_from_positions_are_named_and_are_no_corrections(app: rest.Rest):
+    ours = await shown(app)
+    repairs = {"filled_speeds": 600, "lone_speeds": 1}
+    body = quality.written(Quality(samples=600, period_ms=1_000, repairs=repairs, harsh_source=HarshSource.UNKNOWN))
+    await app.store.write(lambda tx: tx.run(update(trip).values(quality=body)))
 
-    facts = dict(re.findall(r"<dt>([^<]+)</dt><dd[^>]*>([^<]+)</dd>", shown(tmp_path, scenario)))
+    facts = dict(
+        re.findall(
+            r"<dt>([^<]+)</dt><dd[^>]*>([^<]+)</dd>", (await page_of(app, ours.driver, f"/trips/{ours.trip_id}"))
+        )
+    )
 
     assert [facts[f"{name}"] for name in ("Speeds worked out from positions", "Values corrected", "Distance from")] == [
         *("600", "1", "positions"),
@@ -379,16 +371,15 @@ def test_speeds_from_positions_are_named_and_are_no_corrections(tmp_path):
 
 
 @pytest.mark.parametrize("reason", ["too_short", "sparse", "duplicate", "device_type", "unheard of"])
-def test_trip_without_score_says_why_and_what_that_means(tmp_path, reason):
-    async def scenario(app, ours: Fleet):
-        def spoil(tx):
-            tx.run(driving_score.delete())
-            tx.run(update(trip).values(not_scored=reason))
+async def test_trip_without_score_says_why_and_what_that_means(app: rest.Rest, reason):
+    ours = await shown(app)
 
-        await app.store.write(spoil)
-        return await page_of(app, ours.driver, f"/trips/{ours.trip_id}")
+    def spoil(tx):
+        tx.run(driving_score.delete())
+        tx.run(update(trip).values(not_scored=reason))
 
-    text = shown(tmp_path, scenario)
+    await app.store.write(spoil)
+    text = await page_of(app, ours.driver, f"/trips/{ours.trip_id}")
 
     known = reason if reason != "unheard of" else "unknown"
     assert catalogue.text(f"portal.trip.why.{known}", Language.ENGLISH).replace("'", "&#39;") in text
@@ -396,20 +387,17 @@ def test_trip_without_score_says_why_and_what_that_means(tmp_path, reason):
     assert "Dispute the whole trip" not in text
 
 
-def test_trip_under_way_says_so_and_gets_its_score_when_it_ends(tmp_path):
-    async def scenario(app, ours: Fleet):
-        address = f"/trips/{ours.trip_id}"
-        await app.store.write(lambda tx: tx.run(update(trip).values(state="OPEN")))
-        before = await page_of(app, ours.driver, address)
-        was = re.search(r'"was": "(\w+)"', before.replace("&#34;", '"'))[1]
-        browser = Browser(app, ours.driver)
-        poll = {"HX-Request": "true", "HX-Target": "changed", "X-Poll": "1"}
-        same = await browser.get(f"{address}?was={was}", **poll)
-        await app.store.write(lambda tx: tx.run(update(trip).values(state="COMPLETE")))
-        changed = await browser.get(f"{address}?was={was}", **poll)
-        return before, same, changed
-
-    before, same, changed = shown(tmp_path, scenario)
+async def test_trip_under_way_says_so_and_gets_its_score_when_it_ends(app: rest.Rest):
+    ours = await shown(app)
+    address = f"/trips/{ours.trip_id}"
+    await app.store.write(lambda tx: tx.run(update(trip).values(state="OPEN")))
+    before = await page_of(app, ours.driver, address)
+    was = re.search(r'"was": "(\w+)"', before.replace("&#34;", '"'))[1]
+    browser = Browser(app, ours.driver)
+    poll = {"HX-Request": "true", "HX-Target": "changed", "X-Poll": "1"}
+    same = await browser.get(f"{address}?was={was}", **poll)
+    await app.store.write(lambda tx: tx.run(update(trip).values(state="COMPLETE")))
+    changed = await browser.get(f"{address}?was={was}", **poll)
 
     assert "is on the way since" in before
     assert same.status_code == 204
@@ -417,28 +405,26 @@ def test_trip_under_way_says_so_and_gets_its_score_when_it_ends(tmp_path):
     assert "<h1>" not in changed.text
 
 
-def test_driver_contests_an_event_and_the_manager_accepts_it(tmp_path):
-    async def scenario(app, ours: Fleet):
-        address = f"/trips/{ours.trip_id}"
-        driver, manager = Browser(app, ours.driver), Browser(app, ours.admin)
-        links = re.findall(r'href="(/trips/[^"]+/contest\?event=[^"]+)"', (await driver.get(address)).text)
-        form = await driver.get(links[0])
-        empty = await driver.post(f"{address}/contest", form_of(Page(form.text), f"{address}/contest"))
-        sent = form_of(Page(form.text), f"{address}/contest") | {
-            "reason": "TRAFFIC",
-            "text": "A child ran into the road.",
-        }
-        opened = await driver.post(f"{address}/contest", sent)
-        of_driver = (await driver.get(address)).text
-        to_decide = re.search(rf'href="({address}/disputes/[^"]+)"', (await manager.get(address)).text)[1]
-        decision = await manager.get(to_decide)
-        fields = form_of(Page(decision.text), to_decide)
-        unanswered = await manager.post(to_decide, fields | {"decision": "reject"})
-        accepted = await manager.post(to_decide, fields | {"decision": "accept", "answer": ""})
-        await ours.score()
-        return empty, opened, of_driver, decision.text, unanswered, accepted, (await driver.get(address)).text
-
-    empty, opened, of_driver, decision, unanswered, accepted, after = shown(tmp_path, scenario)
+async def test_driver_contests_an_event_and_the_manager_accepts_it(app: rest.Rest):
+    ours = await shown(app)
+    address = f"/trips/{ours.trip_id}"
+    driver, manager = Browser(app, ours.driver), Browser(app, ours.admin)
+    links = re.findall(r'href="(/trips/[^"]+/contest\?event=[^"]+)"', (await driver.get(address)).text)
+    form = await driver.get(links[0])
+    empty = await driver.post(f"{address}/contest", form_of(Page(form.text), f"{address}/contest"))
+    sent = form_of(Page(form.text), f"{address}/contest") | {
+        "reason": "TRAFFIC",
+        "text": "A child ran into the road.",
+    }
+    opened = await driver.post(f"{address}/contest", sent)
+    of_driver = (await driver.get(address)).text
+    to_decide = re.search(rf'href="({address}/disputes/[^"]+)"', (await manager.get(address)).text)[1]
+    decision = await manager.get(to_decide)
+    fields = form_of(Page(decision.text), to_decide)
+    unanswered = await manager.post(to_decide, fields | {"decision": "reject"})
+    accepted = await manager.post(to_decide, fields | {"decision": "accept", "answer": ""})
+    await ours.score()
+    decision, after = decision.text, (await driver.get(address)).text
 
     assert empty.status_code == 400
     assert opened.status_code == 303
@@ -451,18 +437,17 @@ def test_driver_contests_an_event_and_the_manager_accepts_it(tmp_path):
     assert f"Score {before}, then {then}" in after
 
 
-def test_person_who_contested_withdraws(tmp_path):
-    async def scenario(app, ours: Fleet):
-        address = f"/trips/{ours.trip_id}"
-        driver = Browser(app, ours.driver)
-        form = await driver.get(f"{address}/contest")
-        sent = form_of(Page(form.text), f"{address}/contest") | {"reason": "NOT_DRIVER", "text": "My colleague drove."}
-        await driver.post(f"{address}/contest", sent)
-        withdrawal = re.search(rf'action="({address}/disputes/[^"]+/withdraw)"', (await driver.get(address)).text)[1]
-        await driver.send(withdrawal, at=address)
-        return (await driver.get(address)).text
+async def test_person_who_contested_withdraws(app: rest.Rest):
+    ours = await shown(app)
+    address = f"/trips/{ours.trip_id}"
+    driver = Browser(app, ours.driver)
+    form = await driver.get(f"{address}/contest")
+    sent = form_of(Page(form.text), f"{address}/contest") | {"reason": "NOT_DRIVER", "text": "My colleague drove."}
+    await driver.post(f"{address}/contest", sent)
+    withdrawal = re.search(rf'action="({address}/disputes/[^"]+/withdraw)"', (await driver.get(address)).text)[1]
+    await driver.send(withdrawal, at=address)
 
-    assert "withdrawn" in shown(tmp_path, scenario)
+    assert "withdrawn" in (await driver.get(address)).text
 
 
 def test_neighbours_are_the_trips_of_the_vehicle_before_and_behind_by_start(tmp_path):
@@ -480,12 +465,10 @@ def test_neighbours_are_the_trips_of_the_vehicle_before_and_behind_by_start(tmp_
     assert links == [[("next", second)], [("prev", first), ("next", third)], [("prev", second)]]
 
 
-def test_begin_end_and_events_are_named_by_road_and_place(tmp_path):
-    async def scenario(app, ours: Fleet):
-        app.contexts = rest.changed(app.contexts, places=day_world.Names())
-        return await page_of(app, ours.driver, f"/trips/{ours.trip_id}")
-
-    text = shown(tmp_path, scenario)
+async def test_begin_end_and_events_are_named_by_road_and_place(app: rest.Rest):
+    ours = await shown(app)
+    app.contexts = rest.changed(app.contexts, places=day_world.Names())
+    text = await page_of(app, ours.driver, f"/trips/{ours.trip_id}")
 
     assert len(re.findall(r"<dd>Main Road, en [\d.]+</dd>", text)) == 2
     assert len(re.findall(r'<td class="middle">Main Road, en [\d.]+</td>', text)) == 2

@@ -96,24 +96,24 @@ async def test_unknown_vehicle_has_no_chain(app: rest.Rest):
         await chain(app, of.owner, delegating.UNKNOWN)
 
 
-def test_what_each_may_do_is_what_the_routes_let_each_do(tmp_path):
+async def test_what_each_may_do_is_what_the_routes_let_each_do(app: rest.Rest):
     """Each of the actions that the chain grants is done over REST, and one that it does not grant is refused."""
 
-    async def scenario(app):
-        of, people, vehicle = await world(app)
-        found = await chain(app, of.operator, vehicle)
-        logins = {"Ace": of.operator, "Owner": of.owner, "Borrower": of.borrower, **people}
-        may = {each.name: each.may for each in found.members}
-        may |= {person.name: person.may for each in found.members for person in each.people}
-        return {
+    of, people, vehicle = await world(app)
+    found = await chain(app, of.operator, vehicle)
+    logins = {"Ace": of.operator, "Owner": of.owner, "Borrower": of.borrower, **people}
+    may = {each.name: each.may for each in found.members}
+    may |= {person.name: person.may for each in found.members for person in each.people}
+    done, granted = (
+        {
             name: {
                 action: await answered(app, logins[name], *route, vehicle=vehicle, below=of.below.company_id)
                 for action, route in ROUTES.items()
             }
             for name in may
-        }, {name: {action: action in granted for action in ROUTES} for name, granted in may.items()}
-
-    done, granted = rest.run(tmp_path, scenario)
+        },
+        {name: {action: action in granted for action in ROUTES} for name, granted in may.items()},
+    )
 
     assert done == granted
     assert {name for name, each in granted.items() if each[Action.VEHICLE_MODIFY]} == {

@@ -52,22 +52,19 @@ def one_by_one(tx, scope, mounted, company_id=None):
     return tx.all(statement, scopes.values(scope))[0][0]
 
 
-def test_count_of_each_company_is_what_the_scope_holds(tmp_path):
-    async def scenario(app):
-        logins = await app.staged(readers)
-        companies = {login.company_id for login in logins.values()}
+async def test_count_of_each_company_is_what_the_scope_holds(app: rest.Rest):
+    logins = await app.staged(readers)
+    companies = {login.company_id for login in logins.values()}
 
-        def both(tx):
-            found = []
-            for company_id, login, mounted in itertools.product(companies, logins.values(), MOUNTED):
-                scope = access.scope_of(login.actor, Action.SENSOR_READ)
-                counted = sensors.LIST.count(tx, scope, Filters(company_id=company_id, mounted=mounted))
-                found.append((counted, one_by_one(tx, scope, mounted, company_id)))
-            return found
+    def both(tx):
+        found = []
+        for company_id, login, mounted in itertools.product(companies, logins.values(), MOUNTED):
+            scope = access.scope_of(login.actor, Action.SENSOR_READ)
+            counted = sensors.LIST.count(tx, scope, Filters(company_id=company_id, mounted=mounted))
+            found.append((counted, one_by_one(tx, scope, mounted, company_id)))
+        return found
 
-        return await app.store.read_short(both)
-
-    found = rest.run(tmp_path, scenario)
+    found = await app.store.read_short(both)
 
     assert [counted for counted, _ in found] == [expected for _, expected in found]
     assert {counted for counted, _ in found} == {0, 1, 2}
