@@ -1,17 +1,21 @@
 """For every test: plain log lines, the long files first, and nothing left behind: no process, no socket."""
 
+import asyncio
 import gc
 import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support import databases, launcher, logs, trust
+
+if TYPE_CHECKING:
+    from tests.support.rest import Rest
 
 pytest_plugins = ("tests.support.coroutines", "tests.support.spent", "tests.support.suites", "tests.support.store_runs")
 
@@ -80,6 +84,15 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
+
+
+@pytest.fixture
+def app(tmp_path: Path, runner: asyncio.Runner) -> Iterator["Rest"]:
+    """REST on an empty store in the test's folder, for a test that is a coroutine function."""
+    from tests.support import rest  # most tests need nothing of it, and it takes a second
+
+    with rest.opened(tmp_path, runner) as made:
+        yield made
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -77,40 +77,33 @@ def test_line_that_is_not_paused_is_refused(play):
     assert play(scenario) == "This line is not paused."
 
 
-def test_simulated_carrier_refuses_a_line_that_is_normal_again(tmp_path):
-    async def scenario(app):
-        scene = await lines.scene(app)
-        await scene.opened()
-        carrier = SimulatedCarrier(store=app.store, clock=lambda: app.now_ms)
-        with pytest.raises(CarrierRefusedError, match="not paused"):
-            await carrier.unpause(MDN, request_id=REQUEST)
-
-    rest.run(tmp_path, scenario)
+async def test_simulated_carrier_refuses_a_line_that_is_normal_again(app: rest.Rest):
+    scene = await lines.scene(app)
+    await scene.opened()
+    carrier = SimulatedCarrier(store=app.store, clock=lambda: app.now_ms)
+    with pytest.raises(CarrierRefusedError, match="not paused"):
+        await carrier.unpause(MDN, request_id=REQUEST)
 
 
-def test_simulated_carrier_lifts_each_new_pause(tmp_path):
-    async def scenario(app):
-        scene = await lines.scene(app)
-        await scene.opened()
-        answers = []
-        for _ in range(3):
-            await scene.act("SUSPENSION", kind="USE")
-            answers.append((await scene.unpause()).status_code)
-        return answers
+async def test_simulated_carrier_lifts_each_new_pause(app: rest.Rest):
+    scene = await lines.scene(app)
+    await scene.opened()
+    answers = []
+    for _ in range(3):
+        await scene.act("SUSPENSION", kind="USE")
+        answers.append((await scene.unpause()).status_code)
 
-    assert rest.run(tmp_path, scenario) == [200, 200, 200]
+    assert answers == [200, 200, 200]
 
 
-def test_http_request_is_what_the_page_says():
-    async def scenario():
-        server = carriers.Carrier(paused={MDN})
-        async with over_http(server) as carrier:
-            await carrier.unpause(MDN, request_id=REQUEST)
-        ((line, headers, body),) = server.asked
-        told = {name: headers[name] for name in ("authorization", "idempotency-key", "content-type", "accept-encoding")}
-        return line, told, body
+async def test_http_request_is_what_the_page_says():
+    server = carriers.Carrier(paused={MDN})
+    async with over_http(server) as carrier:
+        await carrier.unpause(MDN, request_id=REQUEST)
+    ((line, headers, body),) = server.asked
+    told = {name: headers[name] for name in ("authorization", "idempotency-key", "content-type", "accept-encoding")}
 
-    assert asyncio.run(scenario()) == (
+    assert (line, told, body) == (
         "POST /api/unpause HTTP/1.1",
         {
             "authorization": f"Bearer {TOKEN}",
@@ -146,14 +139,13 @@ def test_http_request_is_what_the_page_says():
     ],
     ids=lambda raw: repr(raw[:14] + raw[-20:]),
 )
-def test_http_carrier_that_misbehaves_is_an_outage_that_tells_no_token(raw):
-    async def scenario():
-        async with over_http(carriers.Carrier(raw=raw)) as carrier:
-            with pytest.raises(Outage) as away:
-                await carrier.unpause(MDN, request_id=REQUEST)
-            return str(away.value)
+async def test_http_carrier_that_misbehaves_is_an_outage_that_tells_no_token(raw):
+    async with over_http(carriers.Carrier(raw=raw)) as carrier:
+        with pytest.raises(Outage) as away:
+            await carrier.unpause(MDN, request_id=REQUEST)
+        found = str(away.value)
 
-    assert TOKEN not in asyncio.run(scenario())
+    assert TOKEN not in found
 
 
 @pytest.mark.parametrize(("size", "well"), [(ANSWER_MAX - 1, True), (ANSWER_MAX, True), (ANSWER_MAX + 1, False)])
@@ -178,22 +170,16 @@ def test_http_answer_of_the_greatest_length_is_read(size, well):
     ],
     ids=["silent", "slow body", "slow head"],
 )
-def test_http_carrier_that_is_slow_is_an_outage_in_time(carrier):
-    async def scenario():
-        async with over_http(carrier, timeout_s=0.3) as adapter:
-            with pytest.raises(Outage):
-                await adapter.unpause(MDN, request_id=REQUEST)
-
-    asyncio.run(scenario())
-
-
-def test_http_carrier_that_is_not_there_is_an_outage():
-    async def scenario():
-        async with carriers.serving(carriers.Carrier()) as url:
-            pass
-        adapter = HttpCarrier(config.Carrier(url=url, timeout_s=2.0))
+async def test_http_carrier_that_is_slow_is_an_outage_in_time(carrier):
+    async with over_http(carrier, timeout_s=0.3) as adapter:
         with pytest.raises(Outage):
             await adapter.unpause(MDN, request_id=REQUEST)
-        await adapter.close()
 
-    asyncio.run(scenario())
+
+async def test_http_carrier_that_is_not_there_is_an_outage():
+    async with carriers.serving(carriers.Carrier()) as url:
+        pass
+    adapter = HttpCarrier(config.Carrier(url=url, timeout_s=2.0))
+    with pytest.raises(Outage):
+        await adapter.unpause(MDN, request_id=REQUEST)
+    await adapter.close()

@@ -57,13 +57,10 @@ def answered(*replies, times=1, timeout_s=5.0):
     return asyncio.run(scenario())
 
 
-def test_request_is_a_post_with_its_headers_and_its_body_byte_for_byte():
-    async def scenario():
-        async with serving(Receiver()) as receiver, sending() as sender:
-            asked = hook(receiver, None, ("Content-Type", "application/json; charset=utf-8"), ("webhook-id", "1"))
-            return (await sender.post(asked)).status, receiver
-
-    code, receiver = asyncio.run(scenario())
+async def test_request_is_a_post_with_its_headers_and_its_body_byte_for_byte():
+    async with serving(Receiver()) as receiver, sending() as sender:
+        asked = hook(receiver, None, ("Content-Type", "application/json; charset=utf-8"), ("webhook-id", "1"))
+        code = (await sender.post(asked)).status
 
     (request,) = receiver.requests
     assert code == 200
@@ -93,14 +90,13 @@ def swallowing(port):
         yield "127.0.0.2"
 
 
-def test_address_that_swallows_everything_leaves_time_for_the_next():
-    async def scenario():
-        async with serving(Receiver()) as receiver:
-            with swallowing(receiver.port) as deaf:
-                async with sending(timeout_s=4, resolve=lambda _: [deaf, "127.0.0.1"]) as sender:
-                    return (await sender.post(hook(receiver, f"http://customer.example:{receiver.port}/"))).status
+async def test_address_that_swallows_everything_leaves_time_for_the_next():
+    async with serving(Receiver()) as receiver:
+        with swallowing(receiver.port) as deaf:
+            async with sending(timeout_s=4, resolve=lambda _: [deaf, "127.0.0.1"]) as sender:
+                found = (await sender.post(hook(receiver, f"http://customer.example:{receiver.port}/"))).status
 
-    assert asyncio.run(scenario()) == 200
+    assert found == 200
 
 
 @pytest.mark.parametrize("code", [200, 201, 204, 299, 301, 302, 400, 404, 408, 410, 429, 500, 503, 599])
@@ -175,46 +171,39 @@ def test_connection_that_ends_before_a_status_line_fails(raw):
     ],
     ids=lambda reply: repr(reply.raw),
 )
-def test_no_status_line_in_time_fails_and_hangs_up(reply):
-    async def scenario():
-        receiver = Receiver(lambda _: reply)
-        async with serving(receiver), sending(timeout_s=0.2) as sender:
-            with pytest.raises(WebhookFailedError) as failed:
-                await sender.post(hook(receiver))
-            await receiver.until_left()
-        return str(failed.value)
+async def test_no_status_line_in_time_fails_and_hangs_up(reply):
+    receiver = Receiver(lambda _: reply)
+    async with serving(receiver), sending(timeout_s=0.2) as sender:
+        with pytest.raises(WebhookFailedError) as failed:
+            await sender.post(hook(receiver))
+        await receiver.until_left()
 
-    assert asyncio.run(scenario()) == "No status line came in time."
+    assert str(failed.value) == "No status line came in time."
 
 
 # Servers that take the whole request and say nothing (spec/push M1 to M3)
 
 
-def test_m1_server_that_takes_the_whole_request_and_says_nothing_is_told_apart():
-    async def scenario():
-        receiver = Receiver(lambda _: SILENT)
-        async with serving(receiver), sending(timeout_s=0.2) as sender:
-            with pytest.raises(WebhookUnansweredError) as unanswered:
-                await sender.post(hook(receiver))
-            await receiver.until_left()
-        return str(unanswered.value), receiver.bodies
+async def test_m1_server_that_takes_the_whole_request_and_says_nothing_is_told_apart():
+    receiver = Receiver(lambda _: SILENT)
+    async with serving(receiver), sending(timeout_s=0.2) as sender:
+        with pytest.raises(WebhookUnansweredError) as unanswered:
+            await sender.post(hook(receiver))
+        await receiver.until_left()
 
-    assert asyncio.run(scenario()) == ("The server accepted the message but did not answer.", [BODY])
+    assert (str(unanswered.value), receiver.bodies) == ("The server accepted the message but did not answer.", [BODY])
 
 
-def test_m1_server_that_says_nothing_over_tls_is_told_apart(tmp_path):
+async def test_m1_server_that_says_nothing_over_tls_is_told_apart(tmp_path):
     made = certificates.make(tmp_path)
 
-    async def scenario():
-        receiver = Receiver(lambda _: SILENT)
-        async with (
-            serving(receiver, tls=made.server_context()),
-            sending(timeout_s=1.0, tls=made.client_context()) as sender,
-        ):
-            with pytest.raises(WebhookUnansweredError):
-                await sender.post(hook(receiver, f"https://127.0.0.1:{receiver.port}/"))
-
-    asyncio.run(scenario())
+    receiver = Receiver(lambda _: SILENT)
+    async with (
+        serving(receiver, tls=made.server_context()),
+        sending(timeout_s=1.0, tls=made.client_context()) as sender,
+    ):
+        with pytest.raises(WebhookUnansweredError):
+            await sender.post(hook(receiver, f"https://127.0.0.1:{receiver.port}/"))
 
 
 @pytest.mark.parametrize(
@@ -229,59 +218,53 @@ def test_m1_server_that_says_nothing_over_tls_is_told_apart(tmp_path):
     ],
     ids=lambda reply: f"{reply.raw!r} {reply.then.name}",
 )
-def test_m1_byte_or_end_of_the_connection_is_not_silence(reply):
-    async def scenario():
-        receiver = Receiver(lambda _: reply)
-        async with serving(receiver), sending(timeout_s=0.4) as sender:
-            with pytest.raises(WebhookFailedError) as failed:
-                await sender.post(hook(receiver))
-        return isinstance(failed.value, WebhookUnansweredError)
+async def test_m1_byte_or_end_of_the_connection_is_not_silence(reply):
+    receiver = Receiver(lambda _: reply)
+    async with serving(receiver), sending(timeout_s=0.4) as sender:
+        with pytest.raises(WebhookFailedError) as failed:
+            await sender.post(hook(receiver))
 
-    assert asyncio.run(scenario()) is False
+    assert isinstance(failed.value, WebhookUnansweredError) is False
 
 
-def test_m1_server_that_does_not_take_the_whole_request_is_not_silent():
-    async def scenario():
-        async def stuff(reader, writer):
-            await held.wait()
-            writer.close()
+async def test_m1_server_that_does_not_take_the_whole_request_is_not_silent():
+    async def stuff(reader, writer):
+        await held.wait()
+        writer.close()
 
-        held = asyncio.Event()
-        server = await asyncio.start_server(stuff, "127.0.0.1", 0, limit=1)
-        port = server.sockets[0].getsockname()[1]
-        async with server, sending(timeout_s=0.5) as sender:
-            with pytest.raises(WebhookFailedError) as failed:
-                await sender.post(Webhook(f"http://127.0.0.1:{port}/", (), b"x" * 32_000_000))
-            held.set()
-        return str(failed.value)
+    held = asyncio.Event()
+    server = await asyncio.start_server(stuff, "127.0.0.1", 0, limit=1)
+    port = server.sockets[0].getsockname()[1]
+    async with server, sending(timeout_s=0.5) as sender:
+        with pytest.raises(WebhookFailedError) as failed:
+            await sender.post(Webhook(f"http://127.0.0.1:{port}/", (), b"x" * 32_000_000))
+        held.set()
 
-    assert asyncio.run(scenario()) == "No status line came in time."
+    assert str(failed.value) == "No status line came in time."
 
 
-def test_m1_server_that_is_silent_on_a_connection_that_waited_gets_a_new_one():
-    async def scenario():
-        receiver = Receiver()
-        async with serving(receiver), sending(timeout_s=0.2) as sender:
-            await asyncio.gather(*(sender.post(hook(receiver)) for _ in range(3)))
-            receiver.answer = lambda request: SILENT if request.connection <= 3 else OK
-            with pytest.raises(WebhookUnansweredError):
-                await sender.post(hook(receiver))
-            return (await sender.post(hook(receiver))).status
+async def test_m1_server_that_is_silent_on_a_connection_that_waited_gets_a_new_one():
+    receiver = Receiver()
+    async with serving(receiver), sending(timeout_s=0.2) as sender:
+        await asyncio.gather(*(sender.post(hook(receiver)) for _ in range(3)))
+        receiver.answer = lambda request: SILENT if request.connection <= 3 else OK
+        with pytest.raises(WebhookUnansweredError):
+            await sender.post(hook(receiver))
+        found = (await sender.post(hook(receiver))).status
 
-    assert asyncio.run(scenario()) == 200
+    assert found == 200
 
 
-def test_connecting_and_answering_have_their_time_each():
+async def test_connecting_and_answering_have_their_time_each():
     def resolve(_):
         time.sleep(0.6)
         return ["127.0.0.1"]
 
-    async def scenario():
-        receiver = Receiver(lambda _: Reply(status(200), after_s=0.6))
-        async with serving(receiver), sending(timeout_s=1.0, resolve=resolve) as sender:
-            return (await sender.post(hook(receiver, f"http://slow.example:{receiver.port}/"))).status
+    receiver = Receiver(lambda _: Reply(status(200), after_s=0.6))
+    async with serving(receiver), sending(timeout_s=1.0, resolve=resolve) as sender:
+        found = (await sender.post(hook(receiver, f"http://slow.example:{receiver.port}/"))).status
 
-    assert asyncio.run(scenario()) == 200
+    assert found == 200
 
 
 def listened(reply, *, place_s=0.05, timeout_s=1.0, until=lambda heard, receiver: True):
@@ -342,20 +325,19 @@ def test_m2_server_that_began_to_answer_is_waited_for():
     assert (said, heard) == ("No status line came in time.", [])
 
 
-def test_connections_that_listen_are_bounded(monkeypatch):
+async def test_connections_that_listen_are_bounded(monkeypatch):
     monkeypatch.setattr(webhook_sender, "LISTENING_PER_TARGET", 5)
 
-    async def scenario():
-        receiver = Receiver(lambda _: SILENT)
-        async with serving(receiver), sending(timeout_s=30) as sender:
-            for _ in range(12):
-                await sender.post(hook(receiver), Listening(0.001, lambda _: None))
-            async with asyncio.timeout(20):
-                while receiver.open_connections > 5:  # noqa: ASYNC110
-                    await asyncio.sleep(0.01)
-            return receiver.connections, receiver.open_connections
+    receiver = Receiver(lambda _: SILENT)
+    async with serving(receiver), sending(timeout_s=30) as sender:
+        for _ in range(12):
+            await sender.post(hook(receiver), Listening(0.001, lambda _: None))
+        async with asyncio.timeout(20):
+            while receiver.open_connections > 5:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        found = receiver.connections, receiver.open_connections
 
-    assert asyncio.run(scenario()) == (12, 5)
+    assert found == (12, 5)
 
 
 @pytest.mark.parametrize("interim", [b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 103 Early\r\nLink: x\r\n\r\n"])
@@ -383,32 +365,27 @@ def test_interim_answers_are_passed_over(interim):
     ],
 )
 @pytest.mark.parametrize("timeout_s", [0.3, 5.0])
-def test_answer_that_says_later_has_a_moment_for_its_headers(reply, retry_after, timeout_s):
-    async def scenario():
-        async with serving(Receiver(lambda _: reply)) as receiver, sending(timeout_s=timeout_s) as sender:
-            began_s = time.monotonic()
-            said = await sender.post(hook(receiver))
-            took_s = time.monotonic() - began_s
-            if reply.then is not Then.KEEP:
-                await receiver.until_left()
-            return said, took_s
-
-    said, took_s = asyncio.run(scenario())
+async def test_answer_that_says_later_has_a_moment_for_its_headers(reply, retry_after, timeout_s):
+    async with serving(Receiver(lambda _: reply)) as receiver, sending(timeout_s=timeout_s) as sender:
+        began_s = time.monotonic()
+        said = await sender.post(hook(receiver))
+        took_s = time.monotonic() - began_s
+        if reply.then is not Then.KEEP:
+            await receiver.until_left()
 
     assert said.status == int(reply.raw[9:12])
     assert said.retry_after == retry_after
     assert took_s < 2
 
 
-def test_redirect_is_not_followed():
-    async def scenario():
-        other = Receiver()
-        async with serving(other):
-            receiver = Receiver(lambda _: Reply(status(307, f"Location: {other.url}")))
-            async with serving(receiver), sending() as sender:
-                return (await sender.post(hook(receiver))).status, other.requests
+async def test_redirect_is_not_followed():
+    other = Receiver()
+    async with serving(other):
+        receiver = Receiver(lambda _: Reply(status(307, f"Location: {other.url}")))
+        async with serving(receiver), sending() as sender:
+            found = (await sender.post(hook(receiver))).status, other.requests
 
-    assert asyncio.run(scenario()) == (307, [])
+    assert found == (307, [])
 
 
 @pytest.mark.parametrize(
@@ -447,16 +424,15 @@ def test_connection_of_any_other_answer_carries_no_other_request(raw):
     assert receiver.connections == 3
 
 
-def test_connection_that_the_server_closed_while_it_waited_is_replaced_unnoticed():
-    async def scenario():
-        receiver = Receiver()
-        async with sending() as sender:
-            async with serving(receiver):
-                await sender.post(hook(receiver))
-            async with serving(receiver, port=receiver.port):
-                return (await sender.post(hook(receiver))).status, len(receiver.requests)
+async def test_connection_that_the_server_closed_while_it_waited_is_replaced_unnoticed():
+    receiver = Receiver()
+    async with sending() as sender:
+        async with serving(receiver):
+            await sender.post(hook(receiver))
+        async with serving(receiver, port=receiver.port):
+            found = (await sender.post(hook(receiver))).status, len(receiver.requests)
 
-    assert asyncio.run(scenario()) == (200, 2)
+    assert found == (200, 2)
 
 
 def test_waiting_connection_that_ends_with_the_request_is_tried_once_more_on_a_new_one():
@@ -473,38 +449,36 @@ def test_waiting_connection_that_ends_amid_an_answer_is_not_tried_again():
     assert len(receiver.requests) == 2
 
 
-def test_bytes_that_nobody_asked_for_end_a_waiting_connection():
-    async def scenario():
-        receiver = Receiver(lambda _: OK)
-        async with serving(receiver), sending() as sender:
-            await sender.post(hook(receiver))
-            receiver.answer = lambda _: Reply(status(201))
-            return (await sender.post(hook(receiver))).status
+async def test_bytes_that_nobody_asked_for_end_a_waiting_connection():
+    receiver = Receiver(lambda _: OK)
+    async with serving(receiver), sending() as sender:
+        await sender.post(hook(receiver))
+        receiver.answer = lambda _: Reply(status(201))
+        found = (await sender.post(hook(receiver))).status
 
-    assert asyncio.run(scenario()) == 201
+    assert found == 201
 
 
 @pytest.mark.parametrize(("posts", "kept"), [(2, 2), (3, 3), (4, 3)])
 @pytest.mark.parametrize(
     ("bound", "hosts"), [("KEPT_PER_TARGET", ["a.example"]), ("KEPT", ["a.example", "b.example"])], ids=["one", "all"]
 )
-def test_server_that_never_ends_its_answers_holds_a_bounded_number_of_connections(
+async def test_server_that_never_ends_its_answers_holds_a_bounded_number_of_connections(
     monkeypatch, posts, kept, bound, hosts
 ):
     monkeypatch.setattr(webhook_sender, bound, 3)
     monkeypatch.setattr(webhook_sender, "LINGER_S", 60.0)
 
-    async def scenario():
-        receiver = Receiver(lambda _: receivers.STATUS_LINE_ONLY)
-        async with serving(receiver), sending(resolve=lambda _: ["127.0.0.1"]) as sender:
-            for number in range(posts):
-                host = hosts[number % len(hosts)]
-                await sender.post(hook(receiver, f"http://{host}:{receiver.port}/"))
-            while receiver.open_connections > kept:  # noqa: ASYNC110  the server hears of an end a moment later
-                await asyncio.sleep(0.01)
-            return receiver.open_connections
+    receiver = Receiver(lambda _: receivers.STATUS_LINE_ONLY)
+    async with serving(receiver), sending(resolve=lambda _: ["127.0.0.1"]) as sender:
+        for number in range(posts):
+            host = hosts[number % len(hosts)]
+            await sender.post(hook(receiver, f"http://{host}:{receiver.port}/"))
+        while receiver.open_connections > kept:  # noqa: ASYNC110  the server hears of an end a moment later
+            await asyncio.sleep(0.01)
+        found = receiver.open_connections
 
-    assert asyncio.run(scenario()) == kept
+    assert found == kept
 
 
 @pytest.mark.parametrize(
@@ -525,16 +499,15 @@ def test_connection_is_kept_for_its_time(reply, bound_s, more_s, kept):
         assert runner.run(scenario()) == kept
 
 
-def test_server_that_is_not_there_fails_without_its_address():
-    async def scenario():
-        async with serving(Receiver()) as receiver:
-            pass
-        async with sending() as sender:
-            with pytest.raises(WebhookFailedError) as failed:
-                await sender.post(hook(receiver))
-            return str(failed.value)
+async def test_server_that_is_not_there_fails_without_its_address():
+    async with serving(Receiver()) as receiver:
+        pass
+    async with sending() as sender:
+        with pytest.raises(WebhookFailedError) as failed:
+            await sender.post(hook(receiver))
+        found = str(failed.value)
 
-    assert asyncio.run(scenario()) == "The connection failed: Connection refused."
+    assert found == "The connection failed: Connection refused."
 
 
 @pytest.mark.parametrize(
@@ -559,17 +532,16 @@ def test_server_that_is_not_there_fails_without_its_address():
         ("http://host:10080/", "The port belongs to a service other than a web server."),
     ],
 )
-def test_address_that_cannot_be_asked_fails_without_its_text(url, told):
+async def test_address_that_cannot_be_asked_fails_without_its_text(url, told):
     def unknown(_):
         raise OSError
 
-    async def scenario():
-        async with sending(resolve=unknown) as sender:
-            with pytest.raises(WebhookFailedError) as failed:
-                await sender.post(Webhook(url, (), b""))
-            return str(failed.value)
+    async with sending(resolve=unknown) as sender:
+        with pytest.raises(WebhookFailedError) as failed:
+            await sender.post(Webhook(url, (), b""))
+        found = str(failed.value)
 
-    assert asyncio.run(scenario()) == told
+    assert found == told
 
 
 @pytest.mark.parametrize("port", [2, 78, 80, 81, 443, 8080, 9090, 10079, 10081, 65535])
@@ -577,13 +549,10 @@ def test_port_of_a_web_server_is_let_pass(port):
     assert targets.target(f"http://host:{port}/").port == port
 
 
-def test_name_and_password_in_an_address_are_sent_nowhere():
-    async def scenario():
-        async with serving(Receiver()) as receiver, sending() as sender:
-            await sender.post(hook(receiver, f"http://user:word@127.0.0.1:{receiver.port}/a#b"))
-            return receiver.requests[0]
-
-    request = asyncio.run(scenario())
+async def test_name_and_password_in_an_address_are_sent_nowhere():
+    async with serving(Receiver()) as receiver, sending() as sender:
+        await sender.post(hook(receiver, f"http://user:word@127.0.0.1:{receiver.port}/a#b"))
+        request = receiver.requests[0]
 
     assert request.line == "POST /a HTTP/1.1"
     assert "word" not in str(request)
@@ -593,63 +562,58 @@ def test_name_and_password_in_an_address_are_sent_nowhere():
     ("path", "sent"),
     [("", "/"), ("/가?b=나 다", "/%EA%B0%80?b=%EB%82%98%20%EB%8B%A4"), ("?x=1", "/?x=1"), ("/a%2Fb//c", "/a%2Fb//c")],
 )
-def test_path_and_query_are_kept(path, sent):
-    async def scenario():
-        async with serving(Receiver()) as receiver, sending() as sender:
-            await sender.post(hook(receiver, f"http://127.0.0.1:{receiver.port}{path}"))
-            return receiver.requests[0].line
+async def test_path_and_query_are_kept(path, sent):
+    async with serving(Receiver()) as receiver, sending() as sender:
+        await sender.post(hook(receiver, f"http://127.0.0.1:{receiver.port}{path}"))
+        found = receiver.requests[0].line
 
-    assert asyncio.run(scenario()) == f"POST {sent} HTTP/1.1"
+    assert found == f"POST {sent} HTTP/1.1"
 
 
 @pytest.mark.parametrize(
     "header", [("X-A", "a\r\nX-B: b"), ("X-A", "a\nb"), ("X-A\r\nX-B", "a"), ("X-A", "a\x00"), ("X-A", "가")]
 )
-def test_header_that_would_be_more_than_one_is_not_sent(header):
-    async def scenario():
-        async with serving(Receiver()) as receiver, sending() as sender:
-            with pytest.raises(WebhookFailedError, match="header"):
-                await sender.post(hook(receiver, None, header))
-            return receiver.requests
+async def test_header_that_would_be_more_than_one_is_not_sent(header):
+    async with serving(Receiver()) as receiver, sending() as sender:
+        with pytest.raises(WebhookFailedError, match="header"):
+            await sender.post(hook(receiver, None, header))
+        found = receiver.requests
 
-    assert asyncio.run(scenario()) == []
+    assert found == []
 
 
-def test_ipv6_server_is_asked():
-    async def scenario():
-        async with serving(Receiver(), host="::1") as receiver, sending() as sender:
-            code = (await sender.post(hook(receiver, f"http://[::1]:{receiver.port}/"))).status
-            return code, receiver.requests[0].headers["host"] == f"[::1]:{receiver.port}"
+async def test_ipv6_server_is_asked():
+    async with serving(Receiver(), host="::1") as receiver, sending() as sender:
+        code = (await sender.post(hook(receiver, f"http://[::1]:{receiver.port}/"))).status
+        found = code, receiver.requests[0].headers["host"] == f"[::1]:{receiver.port}"
 
-    assert asyncio.run(scenario()) == (200, True)
+    assert found == (200, True)
 
 
 # The address guard
 
 
 @pytest.mark.parametrize("found", [["127.0.0.1"], ["8.8.8.8", "10.0.0.1"], ["::ffff:192.168.0.1"], []])
-def test_name_of_which_one_address_is_private_is_refused_unless_that_is_allowed(found):
-    async def scenario():
-        async with serving(Receiver()) as receiver, sending(allow_private=False, resolve=lambda _: found) as sender:
-            with pytest.raises(WebhookFailedError) as failed:
-                await sender.post(hook(receiver, f"http://inside.example:{receiver.port}/"))
-            return receiver.connections, "inside" in str(failed.value)
+async def test_name_of_which_one_address_is_private_is_refused_unless_that_is_allowed(found):
+    async with serving(Receiver()) as receiver, sending(allow_private=False, resolve=lambda _: found) as sender:
+        with pytest.raises(WebhookFailedError) as failed:
+            await sender.post(hook(receiver, f"http://inside.example:{receiver.port}/"))
+        seen = receiver.connections, "inside" in str(failed.value)
 
-    assert asyncio.run(scenario()) == (0, False)
+    assert seen == (0, False)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"])
-def test_address_of_the_machine_itself_is_refused_unless_that_is_allowed(host):
-    async def scenario():
-        async with serving(Receiver()) as receiver, sending(allow_private=False) as sender:
-            with pytest.raises(WebhookFailedError):
-                await sender.post(hook(receiver, f"http://{host}:{receiver.port}/"))
-            return receiver.connections
+async def test_address_of_the_machine_itself_is_refused_unless_that_is_allowed(host):
+    async with serving(Receiver()) as receiver, sending(allow_private=False) as sender:
+        with pytest.raises(WebhookFailedError):
+            await sender.post(hook(receiver, f"http://{host}:{receiver.port}/"))
+        found = receiver.connections
 
-    assert asyncio.run(scenario()) == 0
+    assert found == 0
 
 
-def test_address_that_was_checked_is_the_one_that_is_connected_to():
+async def test_address_that_was_checked_is_the_one_that_is_connected_to():
     """A name that stands for another address a moment later (DNS rebinding) is asked where it was when checked."""
     asked = []
 
@@ -657,28 +621,26 @@ def test_address_that_was_checked_is_the_one_that_is_connected_to():
         asked.append(name)
         return ["127.0.0.1"] if len(asked) == 1 else ["192.0.2.1"]
 
-    async def scenario():
-        async with serving(Receiver()) as receiver, sending(resolve=resolve) as sender:
-            for _ in range(3):
-                await sender.post(hook(receiver, f"http://moving.example:{receiver.port}/"))
-            return [request.headers["host"] for request in receiver.requests] == [f"moving.example:{receiver.port}"] * 3
+    async with serving(Receiver()) as receiver, sending(resolve=resolve) as sender:
+        for _ in range(3):
+            await sender.post(hook(receiver, f"http://moving.example:{receiver.port}/"))
+        found = [request.headers["host"] for request in receiver.requests] == [f"moving.example:{receiver.port}"] * 3
 
-    assert asyncio.run(scenario())
+    assert found
     assert asked == ["moving.example"]
 
 
-def test_name_with_an_address_that_is_away_is_asked_at_its_next_one():
-    async def scenario():
-        async with (
-            serving(Receiver()) as receiver,
-            sending(resolve=lambda _: ["127.0.0.2", "127.0.0.1"]) as sender,
-        ):
-            return (await sender.post(hook(receiver, f"http://two.example:{receiver.port}/"))).status
+async def test_name_with_an_address_that_is_away_is_asked_at_its_next_one():
+    async with (
+        serving(Receiver()) as receiver,
+        sending(resolve=lambda _: ["127.0.0.2", "127.0.0.1"]) as sender,
+    ):
+        found = (await sender.post(hook(receiver, f"http://two.example:{receiver.port}/"))).status
 
-    assert asyncio.run(scenario()) == 200
+    assert found == 200
 
 
-def test_name_server_that_is_away_holds_up_no_other_name():
+async def test_name_server_that_is_away_holds_up_no_other_name():
     held = threading.Event()
 
     def resolve(name):
@@ -686,25 +648,22 @@ def test_name_server_that_is_away_holds_up_no_other_name():
             held.wait(20)
         return ["127.0.0.1"]
 
-    async def scenario():
-        async with serving(Receiver()) as receiver, sending(timeout_s=1.0, resolve=resolve) as sender:
-            async with asyncio.TaskGroup() as tasks:
-                dead = [
-                    tasks.create_task(failing(sender, f"http://dead{number}.example:{receiver.port}/"))
-                    for number in range(20)
-                ]
-                began_s = time.monotonic()
-                code = (await sender.post(hook(receiver, f"http://alive.example:{receiver.port}/"))).status
-                took_s = time.monotonic() - began_s
-            held.set()
-            return code, took_s, {task.result() for task in dead}
-
     async def failing(sender, url):
         with pytest.raises(WebhookFailedError) as failed:
             await sender.post(Webhook(url, (), b""))
         return str(failed.value)
 
-    code, took_s, told = asyncio.run(scenario())
+    async with serving(Receiver()) as receiver, sending(timeout_s=1.0, resolve=resolve) as sender:
+        async with asyncio.TaskGroup() as tasks:
+            dead = [
+                tasks.create_task(failing(sender, f"http://dead{number}.example:{receiver.port}/"))
+                for number in range(20)
+            ]
+            began_s = time.monotonic()
+            code = (await sender.post(hook(receiver, f"http://alive.example:{receiver.port}/"))).status
+            took_s = time.monotonic() - began_s
+        held.set()
+        told = {task.result() for task in dead}
 
     assert (code, told) == (200, {"The connection took too long."})
     assert took_s < 1, "it waited for the dead ones"
@@ -764,14 +723,13 @@ def test_https_server_with_another_address_is_told_nothing(tmp_path):
     assert receiver.requests == []
 
 
-def test_https_to_a_server_of_plain_http_fails():
-    async def scenario():
-        async with serving(Receiver()) as receiver, sending(timeout_s=1.0) as sender:
-            with pytest.raises(WebhookFailedError) as failed:
-                await sender.post(hook(receiver, f"https://127.0.0.1:{receiver.port}/"))
-            return str(failed.value)
+async def test_https_to_a_server_of_plain_http_fails():
+    async with serving(Receiver()) as receiver, sending(timeout_s=1.0) as sender:
+        with pytest.raises(WebhookFailedError) as failed:
+            await sender.post(hook(receiver, f"https://127.0.0.1:{receiver.port}/"))
+        found = str(failed.value)
 
-    assert asyncio.run(scenario()).startswith(("TLS failed", "No status line", "The connection"))
+    assert found.startswith(("TLS failed", "No status line", "The connection"))
 
 
 def asked(reply, *, timeout_s=5.0, url=None, **how):

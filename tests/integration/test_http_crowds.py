@@ -222,32 +222,31 @@ def test_at_a_full_listener_who_was_served_nothing_for_longest_gives_way(begun: 
     with_listener(Bounds(connections=3, local=0), talk, waiting, steps=True)
 
 
-def test_handshake_that_is_not_finished_gives_way_at_a_full_listener(tmp_path: Path) -> None:
+async def test_handshake_that_is_not_finished_gives_way_at_a_full_listener(tmp_path: Path) -> None:
     tls = certificates.make(tmp_path)
 
-    async def scenario() -> bytes:
-        with socket.create_server(("127.0.0.1", 0)) as listening:
-            address = listening.getsockname()
-            shell = functools.partial(app._inside_tls, tls.server_context())
-            bounds = Bounds(connections=2, local=0)
-            listeners = HttpListeners(echo, {"api": listening}, tls=shell, clock=lambda: NOW_MS, bounds=bounds)
-            serving = asyncio.ensure_future(listeners.run())
-            await listeners.opened()
-            longest, first = await asyncio.open_connection(*address)
-            _, second = await asyncio.open_connection(*address)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        address = listening.getsockname()
+        shell = functools.partial(app._inside_tls, tls.server_context())
+        bounds = Bounds(connections=2, local=0)
+        listeners = HttpListeners(echo, {"api": listening}, tls=shell, clock=lambda: NOW_MS, bounds=bounds)
+        serving = asyncio.ensure_future(listeners.run())
+        await listeners.opened()
+        longest, first = await asyncio.open_connection(*address)
+        _, second = await asyncio.open_connection(*address)
 
-            reader, writer = await asyncio.open_connection(*address, ssl=tls.client_context())
-            writer.write(GET)
-            answer = await reader.readuntil(b"\r\n\r\n")
+        reader, writer = await asyncio.open_connection(*address, ssl=tls.client_context())
+        writer.write(GET)
+        answer = await reader.readuntil(b"\r\n\r\n")
 
-            assert await _read_all(longest) == b""
-            for each in (first, second, writer):
-                each.close()
-            listeners.stop()
-            await serving
-            return answer
+        assert await _read_all(longest) == b""
+        for each in (first, second, writer):
+            each.close()
+        listeners.stop()
+        await serving
+        found = answer
 
-    assert asyncio.run(scenario()).startswith(b"HTTP/1.1 200 ")
+    assert found.startswith(b"HTTP/1.1 200 ")
 
 
 async def _read_all(reader: asyncio.StreamReader) -> bytes:

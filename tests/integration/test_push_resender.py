@@ -63,7 +63,7 @@ async def all_by_command(world):
 
 @pytest.mark.once("how writers of SQLite wait for each other")
 @pytest.mark.parametrize("way", ["request", "worker", "command"])
-def test_other_writers_wait_for_one_step_at_most(tmp_path, monkeypatch, way):
+async def test_other_writers_wait_for_one_step_at_most(tmp_path, monkeypatch, way):
     steps = 0
     put_in_line = push_parked.resend
 
@@ -76,25 +76,22 @@ def test_other_writers_wait_for_one_step_at_most(tmp_path, monkeypatch, way):
     monkeypatch.setattr(resender, "STEP", 2)
     monkeypatch.setattr(push_parked, "resend", counting)
 
-    async def scenario():
-        async with world_of(stores.fresh(tmp_path).folder) as world:
-            company_id, _ = await given_up(world)
-            waited = []
+    async with world_of(stores.fresh(tmp_path).folder) as world:
+        company_id, _ = await given_up(world)
+        waited = []
 
-            async def others():
-                while steps < COUNT // 2:
-                    before = steps
-                    await world.store.write(lambda _, before=before: waited.append(steps - before))
+        async def others():
+            while steps < COUNT // 2:
+                before = steps
+                await world.store.write(lambda _, before=before: waited.append(steps - before))
 
-            how = {
-                "request": lambda: request(world, company_id),
-                "worker": lambda: all_by_worker(world, company_id, monkeypatch),
-                "command": lambda: all_by_command(world),
-            }
-            await asyncio.gather(how[way](), others())
-            return waited, await world.parked()
-
-    waited, parked = asyncio.run(scenario())
+        how = {
+            "request": lambda: request(world, company_id),
+            "worker": lambda: all_by_worker(world, company_id, monkeypatch),
+            "command": lambda: all_by_command(world),
+        }
+        await asyncio.gather(how[way](), others())
+        parked = await world.parked()
 
     assert max(waited) == 1
     assert parked == []
@@ -123,31 +120,27 @@ def test_rest_of_a_request_is_finished_by_another_process(tmp_path, monkeypatch)
     assert asyncio.run(finished()) == COUNT
 
 
-def test_two_at_once_send_each_message_again_once(tmp_path, monkeypatch):
+async def test_two_at_once_send_each_message_again_once(tmp_path, monkeypatch):
     monkeypatch.setattr(resender, "STEP", 3)
 
-    async def scenario():
-        async with world_of(stores.fresh(tmp_path).folder) as world:
-            company_id, ids = await given_up(world)
-            counts = await asyncio.gather(*(request(world, company_id) for _ in range(3)), all_by_command(world))
-            waiting = await world.store.read(push_parked.counts)
-            return ids, counts[:3], waiting
-
-    ids, counts, waiting = asyncio.run(scenario())
+    async with world_of(stores.fresh(tmp_path).folder) as world:
+        company_id, ids = await given_up(world)
+        counts = await asyncio.gather(*(request(world, company_id) for _ in range(3)), all_by_command(world))
+        waiting = await world.store.read(push_parked.counts)
+        counts = counts[:3]
 
     assert (waiting.waiting, waiting.parked) == (len(ids), 0)
     assert sum(each.count for each in counts) <= len(ids)
 
 
-def test_command_that_is_ended_leaves_in_line_what_it_has_done(tmp_path, monkeypatch):
+async def test_command_that_is_ended_leaves_in_line_what_it_has_done(tmp_path, monkeypatch):
     monkeypatch.setattr(resender, "STEP", 5)
 
-    async def scenario():
-        async with world_of(stores.fresh(tmp_path).folder) as world:
-            await given_up(world)
-            done = resender.resend_all(world.store, which=Which(), ids=world.ids, now_ms=world.now_ms)
-            told = [(await anext(done)).count for _ in range(3)]
-            await done.aclose()
-            return told, len(await world.parked())
+    async with world_of(stores.fresh(tmp_path).folder) as world:
+        await given_up(world)
+        done = resender.resend_all(world.store, which=Which(), ids=world.ids, now_ms=world.now_ms)
+        told = [(await anext(done)).count for _ in range(3)]
+        await done.aclose()
+        found = told, len(await world.parked())
 
-    assert asyncio.run(scenario()) == ([0, 5, 10], COUNT - 10)
+    assert found == ([0, 5, 10], COUNT - 10)

@@ -9,6 +9,7 @@ import ssl
 import subprocess
 import time
 
+import pytest
 import uvloop
 from tests.support import gateways, required
 from tests.support.foreign import Listener, mosquitto_command
@@ -35,9 +36,11 @@ KINDS = {
 """What a client trusts and knows, and the kind of certificate it must be shown."""
 
 
-def run(scenario):
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(scenario())
+@pytest.fixture
+def runner():
+    """The loop that the server uses."""
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as made:
+        yield made
 
 
 def now_ms():
@@ -89,72 +92,63 @@ def serial(shown):
     return done.stdout
 
 
-def test_clients_of_one_kind_of_signature_verify_the_whole_chain_at_both_listeners(tmp_path):
+async def test_clients_of_one_kind_of_signature_verify_the_whole_chain_at_both_listeners(tmp_path):
     required.need("openssl", "clients that know RSA or ECDSA only")
     certificates = served(tmp_path)
 
-    async def scenario():
-        async with web(certificates) as web_port, gateways.listening(MemoryIntake()) as listener:
-            _, device_port = await listener.start("127.0.0.1", 0, certificates.context)
-            for name, (ca, options, kind) in KINDS.items():
-                for port in (device_port, web_port):
-                    shown = await asyncio.to_thread(looked_at, port, tmp_path / "tls" / ca, *options)
-                    assert "Verify return code: 0 (ok)" in shown, (name, shown)
-                    assert f"CN = Tripline local{' RSA' if kind == 'RSA' else ''} CA" in shown, (name, shown)
-            wrong = await asyncio.to_thread(looked_at, device_port, tmp_path / "tls" / "ca-rsa.crt")
-            assert "Verify return code: 0 (ok)" not in wrong
-
-    run(scenario)
+    async with web(certificates) as web_port, gateways.listening(MemoryIntake()) as listener:
+        _, device_port = await listener.start("127.0.0.1", 0, certificates.context)
+        for name, (ca, options, kind) in KINDS.items():
+            for port in (device_port, web_port):
+                shown = await asyncio.to_thread(looked_at, port, tmp_path / "tls" / ca, *options)
+                assert "Verify return code: 0 (ok)" in shown, (name, shown)
+                assert f"CN = Tripline local{' RSA' if kind == 'RSA' else ''} CA" in shown, (name, shown)
+        wrong = await asyncio.to_thread(looked_at, device_port, tmp_path / "tls" / "ca-rsa.crt")
+        assert "Verify return code: 0 (ok)" not in wrong
 
 
-def test_renewal_keeps_connections_and_shows_the_new_certificate_to_new_ones(tmp_path):
+async def test_renewal_keeps_connections_and_shows_the_new_certificate_to_new_ones(tmp_path):
     required.need("openssl", "renewal seen from outside")
     required.need("mosquitto_pub", "renewal seen from outside")
     certificates = served(tmp_path, since_days=380)
     ca = tmp_path / "tls" / "ca.crt"
 
-    async def scenario():
-        trusting = ssl.create_default_context(cafile=ca)
-        intake = MemoryIntake()
-        async with web(certificates) as web_port, gateways.listening(intake) as listener:
-            _, port = await listener.start("127.0.0.1", 0, certificates.context)
-            reader, writer = await asyncio.open_connection("127.0.0.1", web_port, ssl=trusting)
-            device = PahoDevice(Listener("127.0.0.1", port, ca), USER)
-            await asyncio.to_thread(device.connect)
-            await asyncio.to_thread(device.publish, TRE, b"before")
-            shown = functools.partial(asyncio.to_thread, looked_at)
-            before = [serial(await shown(each, ca)) for each in (port, web_port)]
+    trusting = ssl.create_default_context(cafile=ca)
+    intake = MemoryIntake()
+    async with web(certificates) as web_port, gateways.listening(intake) as listener:
+        _, port = await listener.start("127.0.0.1", 0, certificates.context)
+        reader, writer = await asyncio.open_connection("127.0.0.1", web_port, ssl=trusting)
+        device = PahoDevice(Listener("127.0.0.1", port, ca), USER)
+        await asyncio.to_thread(device.connect)
+        await asyncio.to_thread(device.publish, TRE, b"before")
+        shown = functools.partial(asyncio.to_thread, looked_at)
+        before = [serial(await shown(each, ca)) for each in (port, web_port)]
 
-            assert certificates.look(now_ms=now_ms()) is True
+        assert certificates.look(now_ms=now_ms()) is True
 
-            await asyncio.to_thread(device.publish, TRE, b"after")
-            after = [serial(await shown(each, ca)) for each in (port, web_port)]
-            assert before[0] == before[1] != after[0] == after[1]
-            writer.write(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-            assert (await asyncio.wait_for(reader.read(), LIMIT_S)).endswith(b"ok")
-            writer.close()
-            command = mosquitto_command(
-                "mosquitto_pub", Listener("127.0.0.1", port, ca), USER, "-t", TRE, "-q", "1", "-m", "x"
-            )
-            done = await asyncio.to_thread(subprocess.run, command, capture_output=True, timeout=LIMIT_S)
-            assert done.returncode == 0, done.stderr
-            assert [body for _, _, body in intake.frames] == [b"before", b"after", b"x"]
-            await asyncio.to_thread(device.disconnect)
-
-    run(scenario)
+        await asyncio.to_thread(device.publish, TRE, b"after")
+        after = [serial(await shown(each, ca)) for each in (port, web_port)]
+        assert before[0] == before[1] != after[0] == after[1]
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        assert (await asyncio.wait_for(reader.read(), LIMIT_S)).endswith(b"ok")
+        writer.close()
+        command = mosquitto_command(
+            "mosquitto_pub", Listener("127.0.0.1", port, ca), USER, "-t", TRE, "-q", "1", "-m", "x"
+        )
+        done = await asyncio.to_thread(subprocess.run, command, capture_output=True, timeout=LIMIT_S)
+        assert done.returncode == 0, done.stderr
+        assert [body for _, _, body in intake.frames] == [b"before", b"after", b"x"]
+        await asyncio.to_thread(device.disconnect)
 
 
-def test_ended_certificate_of_our_own_is_renewed_by_the_first_look(tmp_path):
+async def test_ended_certificate_of_our_own_is_renewed_by_the_first_look(tmp_path):
     """A machine that slept beyond the end of its certificate."""
     required.need("openssl", "renewal seen from outside")
     certificates = served(tmp_path, since_days=500)
 
-    async def scenario():
-        async with gateways.listening(MemoryIntake()) as listener:
-            _, port = await listener.start("127.0.0.1", 0, certificates.context)
-            ca = tmp_path / "tls" / "ca.crt"
-            assert "certificate has expired" in await asyncio.to_thread(looked_at, port, ca)
-            certificates.look(now_ms=now_ms())
-            assert "Verify return code: 0 (ok)" in await asyncio.to_thread(looked_at, port, ca)
-
-    run(scenario)
+    async with gateways.listening(MemoryIntake()) as listener:
+        _, port = await listener.start("127.0.0.1", 0, certificates.context)
+        ca = tmp_path / "tls" / "ca.crt"
+        assert "certificate has expired" in await asyncio.to_thread(looked_at, port, ca)
+        certificates.look(now_ms=now_ms())
+        assert "Verify return code: 0 (ok)" in await asyncio.to_thread(looked_at, port, ca)

@@ -145,20 +145,18 @@ class Asking:
 
 
 @pytest.mark.parametrize("family", rest_families.FAMILIES, ids=named)
-def test_extreme_value_is_taken_or_refused_by_its_name(tmp_path, family):
-    async def scenario(app):
-        world = limits.World(app)
-        world.logins, world.ids = await app.staged(limits._settled)
-        app.change(store=Undoing(app.store), limits=PATIENT)
-        wrong = []
-        with extremes.reading() as read:
-            for each in declared(family):
-                asking = Asking(world, each)
-                await asking.everything(read)
-                wrong += asking.wrong
-        return wrong
+async def test_extreme_value_is_taken_or_refused_by_its_name(app: rest.Rest, family):
+    world = limits.World(app)
+    world.logins, world.ids = await app.staged(limits._settled)
+    app.change(store=Undoing(app.store), limits=PATIENT)
+    wrong = []
+    with extremes.reading() as read:
+        for each in declared(family):
+            asking = Asking(world, each)
+            await asking.everything(read)
+            wrong += asking.wrong
 
-    assert rest.run(tmp_path, scenario) == [], f"TRIPLINE_TESTS_SEED={SEED}"
+    assert wrong == [], f"TRIPLINE_TESTS_SEED={SEED}"
 
 
 def forms(page: Page, address: str) -> dict[str, dict[str, str]]:
@@ -178,41 +176,39 @@ ENDLESS = {"/map/stream"}
 
 
 @pytest.mark.parametrize("family", families.FAMILIES, ids=named)
-def test_extreme_value_of_a_page_is_no_error_of_ours(tmp_path, family):
-    async def scenario(app):
-        world = await access_world.settled(app)
-        app.contexts = changed(app.contexts, store=Undoing(app.store), limits=PATIENT)
-        visitors = {name: Browser(app, world.logins[name]) for name in VISITORS}
-        sent, wrong = {}, []
+async def test_extreme_value_of_a_page_is_no_error_of_ours(app: rest.Rest, family):
+    world = await access_world.settled(app)
+    app.contexts = changed(app.contexts, store=Undoing(app.store), limits=PATIENT)
+    visitors = {name: Browser(app, world.logins[name]) for name in VISITORS}
+    sent, wrong = {}, []
 
-        async def ask(each, value, **more):
-            name = [name for name in VISITORS if every.is_open_to(world, each, name)][-1]
-            answer = await visitors[name].http.request(each.method, every.addressed(world, each), headers=OWN, **more)
-            if answer.status_code >= 500:
-                wrong.append(f"{each.method} {each.path} as {name} {value[:40]}: {answer.status_code}")
-            return answer
+    async def ask(each, value, **more):
+        name = [name for name in VISITORS if every.is_open_to(world, each, name)][-1]
+        answer = await visitors[name].http.request(each.method, every.addressed(world, each), headers=OWN, **more)
+        if answer.status_code >= 500:
+            wrong.append(f"{each.method} {each.path} as {name} {value[:40]}: {answer.status_code}")
+        return answer
 
-        with extremes.reading() as read:
-            for each in sorted(declared(family), key=lambda each: each.method):
-                if each.path in ENDLESS:
-                    continue
-                address = every.addressed(world, each)
-                if each.method == "GET":
-                    answer = await ask(each, "as usual")
-                    if answer.status_code == 200 and "html" in answer.headers["content-type"]:
-                        sent |= forms(Page(answer.text), address)
-                else:
-                    await ask(each, "as usual", data=sent.get(address, {}))
-                for name in sorted({value.name for value in each.query} | read.of_query[each.name]):
-                    for value in drawn((*extremes.FEW, *extremes.CURSORS), f"{each.name} {name}"):
-                        await ask(each, f"{name}={value}", params={name: value})
-                form = sent.get(address, {}) if each.method != "GET" else {}
-                for name in sorted(form.keys() | (read.of_form[each.name] if each.method != "GET" else set())):
-                    for value in drawn(extremes.FEW, f"{each.name} {name}"):
-                        await ask(each, f"form {name}={value}", data=form | {name: value})
-        return wrong
+    with extremes.reading() as read:
+        for each in sorted(declared(family), key=lambda each: each.method):
+            if each.path in ENDLESS:
+                continue
+            address = every.addressed(world, each)
+            if each.method == "GET":
+                answer = await ask(each, "as usual")
+                if answer.status_code == 200 and "html" in answer.headers["content-type"]:
+                    sent |= forms(Page(answer.text), address)
+            else:
+                await ask(each, "as usual", data=sent.get(address, {}))
+            for name in sorted({value.name for value in each.query} | read.of_query[each.name]):
+                for value in drawn((*extremes.FEW, *extremes.CURSORS), f"{each.name} {name}"):
+                    await ask(each, f"{name}={value}", params={name: value})
+            form = sent.get(address, {}) if each.method != "GET" else {}
+            for name in sorted(form.keys() | (read.of_form[each.name] if each.method != "GET" else set())):
+                for value in drawn(extremes.FEW, f"{each.name} {name}"):
+                    await ask(each, f"form {name}={value}", data=form | {name: value})
 
-    assert rest.run(tmp_path, scenario) == [], f"TRIPLINE_TESTS_SEED={SEED}"
+    assert wrong == [], f"TRIPLINE_TESTS_SEED={SEED}"
 
 
 def of_access_world(app, world):
@@ -260,27 +256,24 @@ async def broken(app, world):
     return wrong
 
 
-def test_numbers_and_dates_that_were_taken_are_shown_everywhere(tmp_path):
-    async def scenario(app):
-        world = await access_world.settled(app)
-        app.change(limits=PATIENT)
-        wrong, taken = [], 0
-        asking = of_access_world(app, world)
-        for each in limits.BODIES:
-            if "/auth/" in each.path or RULES.get(each.access, {}).keys().isdisjoint(asking.logins):
+async def test_numbers_and_dates_that_were_taken_are_shown_everywhere(app: rest.Rest):
+    world = await access_world.settled(app)
+    app.change(limits=PATIENT)
+    wrong, taken = [], 0
+    asking = of_access_world(app, world)
+    for each in limits.BODIES:
+        if "/auth/" in each.path or RULES.get(each.access, {}).keys().isdisjoint(asking.logins):
+            continue
+        kinds = limits._fields(each)
+        for path in places(asking.body(each)):
+            if kinds[path[0]] <= {inspect.StrType, inspect.NoneType, inspect.StructType}:
                 continue
-            kinds = limits._fields(each)
-            for path in places(asking.body(each)):
-                if kinds[path[0]] <= {inspect.StrType, inspect.NoneType, inspect.StructType}:
-                    continue
-                literals = (*extremes.NUMERALS, *map(json.dumps, (*extremes.NUMERALS, *extremes.DATES)))
-                for literal in drawn(literals, f"taken {each.name} {path}"):
-                    answer = await asking.call(each, put(asking.body(each), path, literal))
-                    taken += answer.status_code == 200
-                    wrong += [f"{each.name} {path}={literal[:40]}"] if answer.status_code >= 500 else []
-        return taken, wrong + await broken(app, world)
-
-    taken, wrong = rest.run(tmp_path, scenario)
+            literals = (*extremes.NUMERALS, *map(json.dumps, (*extremes.NUMERALS, *extremes.DATES)))
+            for literal in drawn(literals, f"taken {each.name} {path}"):
+                answer = await asking.call(each, put(asking.body(each), path, literal))
+                taken += answer.status_code == 200
+                wrong += [f"{each.name} {path}={literal[:40]}"] if answer.status_code >= 500 else []
+    wrong = wrong + await broken(app, world)
 
     assert wrong == [], f"TRIPLINE_TESTS_SEED={SEED}"
     assert taken > 100
@@ -345,30 +338,28 @@ def test_numbers_and_dates_of_the_bus_are_shown_everywhere(tmp_path):
 
 
 @pytest.mark.parametrize("kind", [import_kinds.VEHICLES, import_kinds.SENSORS], ids=lambda kind: kind.noun)
-def test_extreme_cell_is_taken_or_refused_by_its_column(tmp_path, kind):
+async def test_extreme_cell_is_taken_or_refused_by_its_column(app: rest.Rest, kind):
     """One value a row, each in a file for each column; no row is kept."""
     (usual, *_), names = kind.sheet.sample, list(kind.sheet.columns)
     texts = [text for text in extremes.QUERY if "\0" not in text]  # with one, no row of the file is read
 
-    async def scenario(app):
-        world = await access_world.settled(app)
-        wrong = []
-        for name in names:
-            rows = [{**usual, kind.keys[0].column: f"row {no}", name: text} for no, text in enumerate(texts)]
-            if "credentialsId" in names and name != "credentialsId":
-                rows = [{**row, "credentialsId": f"{no:020d}"} for no, row in enumerate(rows)]
-            file = csv_files.written([names, *([row.get(each, "") for each in names] for row in rows)])
-            query = {"dryRun": "true", "skipBadRows": "true"}
-            answer = await app.call(world.of("P"), "POST", f"/{kind.noun}/bulk", file, **query)
-            report = answer.json()
-            if answer.status_code != 200 or report["rows"] != len(rows):
-                wrong.append(f"{name}: {answer.status_code} {answer.text[:200]}")
-                continue
-            bad = [each for each in report["errors"] if each["field"] != name]
-            wrong += [f"{name}: {each}" for each in bad]
-        return wrong
+    world = await access_world.settled(app)
+    wrong = []
+    for name in names:
+        rows = [{**usual, kind.keys[0].column: f"row {no}", name: text} for no, text in enumerate(texts)]
+        if "credentialsId" in names and name != "credentialsId":
+            rows = [{**row, "credentialsId": f"{no:020d}"} for no, row in enumerate(rows)]
+        file = csv_files.written([names, *([row.get(each, "") for each in names] for row in rows)])
+        query = {"dryRun": "true", "skipBadRows": "true"}
+        answer = await app.call(world.of("P"), "POST", f"/{kind.noun}/bulk", file, **query)
+        report = answer.json()
+        if answer.status_code != 200 or report["rows"] != len(rows):
+            wrong.append(f"{name}: {answer.status_code} {answer.text[:200]}")
+            continue
+        bad = [each for each in report["errors"] if each["field"] != name]
+        wrong += [f"{name}: {each}" for each in bad]
 
-    assert rest.run(tmp_path, scenario) == []
+    assert wrong == []
 
 
 @pytest.mark.once("settings touch no store")

@@ -204,17 +204,13 @@ def _example(of: inspect.Type) -> Any:
     return next((found for each in getattr(of, "types", ()) if (found := _example(each)) is not None), None)
 
 
-def run(tmp_path: Any, scenario: Any) -> Any:
+async def limited(app: rest.Rest) -> World:
     """Play the scenario in a fresh world, where nobody is asked to wait."""
-
-    async def play(app: rest.Rest) -> Any:
-        app.contexts = changed(app.contexts, limits=Limits(accounts=PATIENT, rest=config.Rest()))
-        rest.application(app.contexts)
-        world = World(app)
-        world.logins, world.ids = await app.staged(_settled)
-        return await scenario(world)
-
-    return rest.run(tmp_path, play)
+    app.contexts = changed(app.contexts, limits=Limits(accounts=PATIENT, rest=config.Rest()))
+    rest.application(app.contexts)
+    world = World(app)
+    world.logins, world.ids = await app.staged(_settled)
+    return world
 
 
 async def _settled(app: rest.Rest) -> tuple[dict[Authority, rest.Login], dict[str, str]]:
@@ -242,63 +238,56 @@ def held(record: Any, value: str) -> bool:
 
 
 @pytest.mark.parametrize("operation", BODIES, ids=named)
-def test_g5_text_is_refused_by_name_or_comes_back_as_sent(tmp_path, operation):
+async def test_g5_text_is_refused_by_name_or_comes_back_as_sent(app: rest.Rest, operation):
     def longest(name):
         return fields.LONG_TEXT_MAX if name in LONG else fields.TEXT_MAX
 
     def explained(name, message):
         return operation.name in REFUSED_BEFORE or name in COMPARED or f"'{name}'" in message
 
-    async def scenario(world):
-        for name in (name for name in texts(operation) if (operation.name, name) not in NOT_READ):
-            bad = {kind: text for kind, text in CONTROL.items() if not (name in LONG and kind in IN_PROSE)}
-            for kind, text in {"too long": "x" * (longest(name) + 1), **bad}.items():
-                status, message = judged(await world.call(operation, {**world.body(operation), name: text}))
-                assert status in (400, 401, 404), (name, kind, status, message)
+    world = await limited(app)
+    for name in (name for name in texts(operation) if (operation.name, name) not in NOT_READ):
+        bad = {kind: text for kind, text in CONTROL.items() if not (name in LONG and kind in IN_PROSE)}
+        for kind, text in {"too long": "x" * (longest(name) + 1), **bad}.items():
+            status, message = judged(await world.call(operation, {**world.body(operation), name: text}))
+            assert status in (400, 401, 404), (name, kind, status, message)
+            assert explained(name, message), (name, kind, message)
+        for kind, text in {"longest": "x" * longest(name), **HOSTILE}.items():
+            answer = await world.call(operation, {**world.body(operation), name: text})
+            status, message = judged(answer)
+            if status == 200:
+                told = operation.answer is None or held(answer.json(), text)
+                assert told or name in NOT_TOLD, (name, kind, answer.text)
+            elif status != 409 or operation.name not in FORWARDED | ONCE:
                 assert explained(name, message), (name, kind, message)
-            for kind, text in {"longest": "x" * longest(name), **HOSTILE}.items():
-                answer = await world.call(operation, {**world.body(operation), name: text})
-                status, message = judged(answer)
-                if status == 200:
-                    told = operation.answer is None or held(answer.json(), text)
-                    assert told or name in NOT_TOLD, (name, kind, answer.text)
-                elif status != 409 or operation.name not in FORWARDED | ONCE:
-                    assert explained(name, message), (name, kind, message)
-
-    run(tmp_path, scenario)
 
 
-def test_value_of_the_wrong_type_is_refused_by_name(tmp_path):
+async def test_value_of_the_wrong_type_is_refused_by_name(app: rest.Rest):
     takes = {inspect.BoolType: bool, inspect.StrType: str, inspect.StructType: dict, inspect.DictType: dict}
 
-    async def scenario(world):
-        for operation, name, kinds in [(each, *field) for each in BODIES for field in _fields(each).items()]:
-            if inspect.AnyType in kinds:
-                continue
-            allowed = {takes[kind] for kind in kinds if kind in takes}
-            allowed |= {int} if kinds & {inspect.IntType, inspect.FloatType} else set()
-            allowed |= {list} if inspect.ListType in kinds else set()
-            for value in (value for value in WRONG if type(value) not in allowed):
-                status, message = judged(await world.call(operation, {**world.body(operation), name: value}))
-                assert (status, f"'{name}'" in message) == (400, True), (operation.name, name, value, message)
-
-    run(tmp_path, scenario)
+    world = await limited(app)
+    for operation, name, kinds in [(each, *field) for each in BODIES for field in _fields(each).items()]:
+        if inspect.AnyType in kinds:
+            continue
+        allowed = {takes[kind] for kind in kinds if kind in takes}
+        allowed |= {int} if kinds & {inspect.IntType, inspect.FloatType} else set()
+        allowed |= {list} if inspect.ListType in kinds else set()
+        for value in (value for value in WRONG if type(value) not in allowed):
+            status, message = judged(await world.call(operation, {**world.body(operation), name: value}))
+            assert (status, f"'{name}'" in message) == (400, True), (operation.name, name, value, message)
 
 
 @pytest.mark.parametrize("operation", BODIES, ids=named)
-def test_body_is_an_object_up_to_its_bound_and_unknown_fields_are_ignored(tmp_path, operation):
+async def test_body_is_an_object_up_to_its_bound_and_unknown_fields_are_ignored(app: rest.Rest, operation):
     bodies = {"empty": b"", "list": b"[]", "text": b'"x"', "cut": b"{", "no text": b"\xff", "deep": b"[" * 10_000}
     assert operation.body_max is not None
     at = b"{}" + b" " * (operation.body_max - 2)
 
-    async def scenario(world):
-        told = {kind: judged(await world.call(operation, body)) for kind, body in bodies.items()}
-        plain = judged(await world.call(operation, world.body(operation)))
-        with_more = judged(await world.call(operation, {**world.body(operation), "unknown": [{"x": 1}], "": 1}))
-        sizes = [judged(await world.call(operation, body))[0] for body in (b"{}", at, at + b" ")]
-        return told, plain, with_more, sizes
-
-    told, plain, with_more, sizes = run(tmp_path, scenario)
+    world = await limited(app)
+    told = {kind: judged(await world.call(operation, body)) for kind, body in bodies.items()}
+    plain = judged(await world.call(operation, world.body(operation)))
+    with_more = judged(await world.call(operation, {**world.body(operation), "unknown": [{"x": 1}], "": 1}))
+    sizes = [judged(await world.call(operation, body))[0] for body in (b"{}", at, at + b" ")]
 
     assert {kind: status for kind, (status, _) in told.items()} == dict.fromkeys(bodies, 400)
     assert [message for _, message in told.values() if "object" not in message and "UTF-8" not in message] == []
@@ -306,16 +295,14 @@ def test_body_is_an_object_up_to_its_bound_and_unknown_fields_are_ignored(tmp_pa
     assert with_more[0] == plain[0] or plain[0] == 200
 
 
-def test_g34_limit_is_required_and_cut_at_a_thousand(tmp_path):
+async def test_g34_limit_is_required_and_cut_at_a_thousand(app: rest.Rest):
     wrong = [{}, *({"limit": value} for value in ("", "0", "-1", "x", "1.5", "１", "1e3"))]
 
-    async def scenario(world):
-        for operation in LISTS:
-            for query in wrong:
-                status, message = judged(await world.call(operation, **query))
-                assert (status, "'limit'" in message) == (400, True), (operation.name, query, message)
-            for limit in ("1", "1000", "1001", "9" * 18):
-                status, message = judged(await world.call(operation, limit=limit))
-                assert status == 200, (operation.name, limit, message)
-
-    run(tmp_path, scenario)
+    world = await limited(app)
+    for operation in LISTS:
+        for query in wrong:
+            status, message = judged(await world.call(operation, **query))
+            assert (status, "'limit'" in message) == (400, True), (operation.name, query, message)
+        for limit in ("1", "1000", "1001", "9" * 18):
+            status, message = judged(await world.call(operation, limit=limit))
+            assert status == 200, (operation.name, limit, message)

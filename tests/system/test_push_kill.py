@@ -36,7 +36,7 @@ def answer(moments: random.Random) -> Reply:
 @pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_kill_at_random_moments_while_pushing_loses_no_message_and_repeats_only_under_the_same_id(
+async def test_kill_at_random_moments_while_pushing_loses_no_message_and_repeats_only_under_the_same_id(
     tmp_path: Path,
 ) -> None:
     data = tmp_path / "data"
@@ -44,36 +44,32 @@ def test_kill_at_random_moments_while_pushing_loses_no_message_and_repeats_only_
     print(f"seed {SEED}")
     server = servers.start(data)
 
-    async def scenario() -> Receiver:
-        receiver = Receiver(lambda _: answer(moments))
-        async with serving(receiver):
-            company = await asyncio.to_thread(Company, server.api, data)
-            with company:
-                asked = {"notifyHost": receiver.url, "notifyMsgType": "1,2"}
-                record = company.http.put(f"/api/tre/v1/company/{company.record['id']['id']}", json=asked)
-                assert record.status_code == 200, record.text
-                registered = [await asyncio.to_thread(company.vehicle_with_sensor, n) for n in range(DEVICES)]
-            tls = ssl.create_default_context(cafile=str(server.ca))
-            devices = [CarefulDevice(one.token, server.device_host, server.device_port, tls) for one in registered]
-            running = server
-            async with asyncio.TaskGroup() as tasks:
-                playing = [tasks.create_task(play(device)) for device in devices]
-                for _ in range(KILLS):
-                    await asyncio.sleep(moments.uniform(0.02, 0.5))
-                    running.kill()
-                    assert running.process.stdout is not None
-                    running.process.stdout.close()
-                    running = await asyncio.to_thread(servers.start, data)
-                    for device in devices:
-                        device.port = running.device_port
-                await asyncio.gather(*playing)
-            await until_empty(data)
-            assert await asyncio.to_thread(running.stop) == 0
-            assert running.process.stdout is not None
-            running.process.stdout.close()
-        return receiver
-
-    receiver = asyncio.run(scenario())
+    receiver = Receiver(lambda _: answer(moments))
+    async with serving(receiver):
+        company = await asyncio.to_thread(Company, server.api, data)
+        with company:
+            asked = {"notifyHost": receiver.url, "notifyMsgType": "1,2"}
+            record = company.http.put(f"/api/tre/v1/company/{company.record['id']['id']}", json=asked)
+            assert record.status_code == 200, record.text
+            registered = [await asyncio.to_thread(company.vehicle_with_sensor, n) for n in range(DEVICES)]
+        tls = ssl.create_default_context(cafile=str(server.ca))
+        devices = [CarefulDevice(one.token, server.device_host, server.device_port, tls) for one in registered]
+        running = server
+        async with asyncio.TaskGroup() as tasks:
+            playing = [tasks.create_task(play(device)) for device in devices]
+            for _ in range(KILLS):
+                await asyncio.sleep(moments.uniform(0.02, 0.5))
+                running.kill()
+                assert running.process.stdout is not None
+                running.process.stdout.close()
+                running = await asyncio.to_thread(servers.start, data)
+                for device in devices:
+                    device.port = running.device_port
+            await asyncio.gather(*playing)
+        await until_empty(data)
+        assert await asyncio.to_thread(running.stop) == 0
+        assert running.process.stdout is not None
+        running.process.stdout.close()
 
     database = stores.Database(data)
     sensors = [sensor for (sensor,) in database.rows("SELECT id FROM sensor")]

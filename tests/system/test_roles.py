@@ -188,27 +188,28 @@ def test_sensor_that_needs_activation_is_mounted_by_a_request_made_the_moment_it
     assert asyncio.run(all_mounted()) == [(200, prompt.SUCCESS)] * len(pairs)
 
 
-def test_call_goes_to_the_session_that_took_over_on_another_gateway_from_its_suback_on(deployment: Deployment) -> None:
+async def test_call_goes_to_the_session_that_took_over_on_another_gateway_from_its_suback_on(
+    deployment: Deployment,
+) -> None:
     """The device changes its gateway again and again, and leaves every older connection open."""
     mounted = new(deployment)
     path = f"/api/plugins/rpc/twoway/{mounted.sensor_id}"
 
-    async def scenario() -> tuple[list[int], list[int]]:
-        async with contextlib.AsyncExitStack() as opened:
-            apis = [await opened.enter_async_context(http(deployment, api)) for api in deployment.apis]
-            answers, called = [], []
-            for turn in range(8):
-                gateway = deployment.gateways[turn % 2]
-                session = prompt.subscribed(gateway.devices, deployment.tls, mounted.token)
-                called.append((await opened.enter_async_context(session))[1])
-                asked = [api.post(path, json={"method": "reset", "params": {}}) for api in apis]
-                answers += [answer.status_code for answer in await asyncio.gather(*asked)]
-            return answers, [len(calls) for calls in called]
+    async with contextlib.AsyncExitStack() as opened:
+        apis = [await opened.enter_async_context(http(deployment, api)) for api in deployment.apis]
+        answers, called = [], []
+        for turn in range(8):
+            gateway = deployment.gateways[turn % 2]
+            session = prompt.subscribed(gateway.devices, deployment.tls, mounted.token)
+            called.append((await opened.enter_async_context(session))[1])
+            asked = [api.post(path, json={"method": "reset", "params": {}}) for api in apis]
+            answers += [answer.status_code for answer in await asyncio.gather(*asked)]
+        found = answers, [len(calls) for calls in called]
 
-    assert asyncio.run(scenario()) == ([200] * 16, [2] * 8)
+    assert found == ([200] * 16, [2] * 8)
 
 
-def test_call_to_a_device_that_hung_up_just_now_is_answered_409(deployment: Deployment) -> None:
+async def test_call_to_a_device_that_hung_up_just_now_is_answered_409(deployment: Deployment) -> None:
     mounted = new(deployment)
     body = {"method": "reset", "params": {}}
 
@@ -217,15 +218,16 @@ def test_call_to_a_device_that_hung_up_just_now_is_answered_409(deployment: Depl
             pass  # its connection is closed by both sides at the end
         return (await api.post(f"/api/plugins/rpc/twoway/{mounted.sensor_id}", json=body)).status_code
 
-    async def scenario() -> list[int]:
-        async with http(deployment, deployment.apis[0]) as first, http(deployment, deployment.apis[1]) as second:
-            pairs = [*itertools.product(deployment.gateways, (first, second))] * 2
-            return [await hung_up(gateway, api) for gateway, api in pairs]
+    async with http(deployment, deployment.apis[0]) as first, http(deployment, deployment.apis[1]) as second:
+        pairs = [*itertools.product(deployment.gateways, (first, second))] * 2
+        found = [await hung_up(gateway, api) for gateway, api in pairs]
 
-    assert asyncio.run(scenario()) == [409] * 8
+    assert found == [409] * 8
 
 
-def test_token_that_was_changed_is_served_by_no_gateway_once_the_change_is_answered(deployment: Deployment) -> None:
+async def test_token_that_was_changed_is_served_by_no_gateway_once_the_change_is_answered(
+    deployment: Deployment,
+) -> None:
     """The device's gateway stands still for a moment: the answer waits for it."""
     gateway, other = deployment.gateways
     mounted = new(deployment)
@@ -243,26 +245,25 @@ def test_token_that_was_changed_is_served_by_no_gateway_once_the_change_is_answe
             await client.close()
         return answers
 
-    async def scenario() -> tuple[bool, int, Any, list[Any]]:
-        async with http(deployment, deployment.apis[0]) as api:
-            device = await Client.connected(gateway.devices, deployment.tls, user_name=mounted.token)
-            # Stopped while it writes that the device is here, or what follows, it would hold the row of the sensor.
-            await asyncio.to_thread(until, lambda: connected(deployment, mounted.sensor_id)[0], True)
-            await asyncio.sleep(1)
-            gateway.process.send_signal(signal.SIGSTOP)
-            try:
-                change = asyncio.create_task(api.put(path, json={"credentialsId": token}))
-                await asyncio.to_thread(until, lambda: deployment.rows(kept), [(token,)])
-                early, _ = await asyncio.wait([change], timeout=0.5)
-            finally:
-                gateway.process.send_signal(signal.SIGCONT)
-            status = (await change).status_code
-            device.send(packets.Publish(topics.TRE, b"{}", 1, 7))
-            said = await device.next()
-            await device.close()
-            return bool(early), status, said, await refused_everywhere()
+    async with http(deployment, deployment.apis[0]) as api:
+        device = await Client.connected(gateway.devices, deployment.tls, user_name=mounted.token)
+        # Stopped while it writes that the device is here, or what follows, it would hold the row of the sensor.
+        await asyncio.to_thread(until, lambda: connected(deployment, mounted.sensor_id)[0], True)
+        await asyncio.sleep(1)
+        gateway.process.send_signal(signal.SIGSTOP)
+        try:
+            change = asyncio.create_task(api.put(path, json={"credentialsId": token}))
+            await asyncio.to_thread(until, lambda: deployment.rows(kept), [(token,)])
+            early, _ = await asyncio.wait([change], timeout=0.5)
+        finally:
+            gateway.process.send_signal(signal.SIGCONT)
+        status = (await change).status_code
+        device.send(packets.Publish(topics.TRE, b"{}", 1, 7))
+        said = await device.next()
+        await device.close()
+        found = bool(early), status, said, await refused_everywhere()
 
-    assert asyncio.run(scenario()) == (False, 200, None, [packets.Connack(5)] * 2)
+    assert found == (False, 200, None, [packets.Connack(5)] * 2)
 
 
 def test_wish_of_a_company_counts_for_what_devices_send_once_it_is_answered(deployment: Deployment) -> None:

@@ -1,6 +1,5 @@
 """Health and metrics answer to this machine alone."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -84,16 +83,15 @@ async def test_health_is_hidden_when_one_of_two_names_is_foreign(app: Rest) -> N
 
 
 @pytest.mark.parametrize(("public_url", "status"), [("https://fleet.example", 200), ("", 404)])
-def test_process_without_rest_answers_health_under_its_public_name(public_url: str, status: int) -> None:
-    async def scenario() -> int:
-        process = Process(
-            ready=lambda: Report("ready", ()), clock=lambda: support.NOW_MS, api_port=None, public_url=public_url
-        )
-        transport = httpx.ASGITransport(app=create_app((health,), {"process": process}))
-        async with httpx.AsyncClient(transport=transport, base_url="http://fleet.example") as http:
-            return (await http.get("/metrics")).status_code
+async def test_process_without_rest_answers_health_under_its_public_name(public_url: str, status: int) -> None:
+    process = Process(
+        ready=lambda: Report("ready", ()), clock=lambda: support.NOW_MS, api_port=None, public_url=public_url
+    )
+    transport = httpx.ASGITransport(app=create_app((health,), {"process": process}))
+    async with httpx.AsyncClient(transport=transport, base_url="http://fleet.example") as http:
+        found = (await http.get("/metrics")).status_code
 
-    assert asyncio.run(scenario()) == status
+    assert found == status
 
 
 @pytest.mark.parametrize(("status", "code"), [("ready", 200), ("failing", 503), ("starting", 503), ("stopping", 503)])
@@ -140,14 +138,11 @@ def test_health_is_answered_on_the_api_port_alone(tmp_path: Path, asked: int, st
     assert support.run(tmp_path, scenario) == statuses
 
 
-def test_process_without_rest_answers_health_alone() -> None:
-    async def scenario() -> list[httpx.Response]:
-        process = Process(ready=lambda: Report("ready", ()), clock=lambda: support.NOW_MS, api_port=None, public_url="")
-        transport = httpx.ASGITransport(app=create_app((health,), {"process": process}))
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
-            return [await http.get(path) for path in (*PATHS, "/api/openapi.json")]
-
-    *answers, rest = asyncio.run(scenario())
+async def test_process_without_rest_answers_health_alone() -> None:
+    process = Process(ready=lambda: Report("ready", ()), clock=lambda: support.NOW_MS, api_port=None, public_url="")
+    transport = httpx.ASGITransport(app=create_app((health,), {"process": process}))
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
+        *answers, rest = [await http.get(path) for path in (*PATHS, "/api/openapi.json")]
 
     assert [answer.status_code for answer in answers] == [200, 200, 200]
     assert (rest.status_code, rest.json()["errorCode"]) == (404, 32)

@@ -271,13 +271,12 @@ async def test_a_thousand_bad_rows_are_told_and_all_are_counted(app: rest.Rest):
     assert (len(answer["errors"]), answer["errorCount"], answer["errors"][-1]["row"]) == (1000, 1001, 1001)
 
 
-def test_short_import_waits_for_no_long_one(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        async with app.contexts.imports.long.turn("another"), asyncio.timeout(20):
-            return await sent(app, admin, VEHICLES)
+async def test_short_import_waits_for_no_long_one(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    async with app.contexts.imports.long.turn("another"), asyncio.timeout(20):
+        found = await sent(app, admin, VEHICLES)
 
-    assert rest.run(tmp_path, scenario) == report(rows=3, created=3)
+    assert found == report(rows=3, created=3)
 
 
 async def test_long_imports_of_one_operator_keep_another_waiting_for_one_of_them_at_most(app: rest.Rest, monkeypatch):
@@ -391,20 +390,19 @@ async def test_slow_uploads_lock_nobody_out(app: rest.Rest, number, own, other):
     ],
     ids=["account", "company", "operator", "all"],
 )
-def test_files_that_arrive_are_bounded_in_number(bound, names):
+async def test_files_that_arrive_are_bounded_in_number(bound, names):
     """Where a share is full, newcomers of the same holder are refused; anybody else has room, whatever is full."""
     shared = ImportLimits(config.Rest())
 
-    async def scenario():
-        async with contextlib.AsyncExitStack() as arriving:
-            for number in range(bound):
-                await arriving.enter_async_context(shared.arrival(Holder(*names.format(number).split("/"))))
-            with pytest.raises(ManyImports):
-                async with shared.arrival(Holder(*names.format(0).split("/"))):
-                    pass
-            return shared.files.taken
+    async with contextlib.AsyncExitStack() as arriving:
+        for number in range(bound):
+            await arriving.enter_async_context(shared.arrival(Holder(*names.format(number).split("/"))))
+        with pytest.raises(ManyImports):
+            async with shared.arrival(Holder(*names.format(0).split("/"))):
+                pass
+        found = shared.files.taken
 
-    assert asyncio.run(scenario()) == bound
+    assert found == bound
     assert shared.files.taken == shared.bytes.taken == 0
 
 

@@ -149,36 +149,33 @@ async def attempt(
 WRONG = (401, 10, "")
 
 
-def test_right_password_waits_after_too_many_wrong_ones(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[Any]:
-        await make(rest)
-        async with limited(rest, failures=2, wait_s=30.5) as http:
-            seen = [await attempt(http, word) for word in ("a", "b", "pass")]
-            rest.now_ms += 30_499
-            seen.append(await attempt(http, "pass"))
-            rest.now_ms += 1
-            return [*seen, await attempt(http, "pass"), await attempt(http, "a"), await attempt(http, "pass")]
-
+async def test_right_password_waits_after_too_many_wrong_ones(app: Rest) -> None:
     expected = [WRONG, WRONG, (429, 2, "31"), (429, 2, "1"), 200, WRONG, 200]
-    assert support.run(tmp_path, scenario) == expected
+    await make(app)
+    async with limited(app, failures=2, wait_s=30.5) as http:
+        seen = [await attempt(http, word) for word in ("a", "b", "pass")]
+        app.now_ms += 30_499
+        seen.append(await attempt(http, "pass"))
+        app.now_ms += 1
+        found = [*seen, await attempt(http, "pass"), await attempt(http, "a"), await attempt(http, "pass")]
+
+    assert found == expected
 
 
-def test_account_that_does_not_exist_waits_alike(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[Any]:
-        async with limited(rest, failures=1) as http:
-            return [await attempt(http, "a", email=name) for name in ("no@x.example", "NO@x.example ")]
+async def test_account_that_does_not_exist_waits_alike(app: Rest) -> None:
+    async with limited(app, failures=1) as http:
+        found = [await attempt(http, "a", email=name) for name in ("no@x.example", "NO@x.example ")]
 
-    assert support.run(tmp_path, scenario) == [WRONG, (429, 2, "30")]
+    assert found == [WRONG, (429, 2, "30")]
 
 
-def test_stranger_elsewhere_does_not_lock_the_owner_out(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[Any]:
-        await make(rest)
-        async with limited(rest, behind_proxy=True, failures=2) as http:
-            seen = [await attempt(http, "guess", via="203.0.113.9") for _ in range(4)]
-            return [*seen, await attempt(http, "pass", via="192.0.2.1")]
+async def test_stranger_elsewhere_does_not_lock_the_owner_out(app: Rest) -> None:
+    await make(app)
+    async with limited(app, behind_proxy=True, failures=2) as http:
+        seen = [await attempt(http, "guess", via="203.0.113.9") for _ in range(4)]
+        found = [*seen, await attempt(http, "pass", via="192.0.2.1")]
 
-    assert support.run(tmp_path, scenario) == [WRONG, WRONG, (429, 2, "30"), (429, 2, "30"), 200]
+    assert found == [WRONG, WRONG, (429, 2, "30"), (429, 2, "30"), 200]
 
 
 @pytest.mark.parametrize(
@@ -194,43 +191,40 @@ def test_stranger_elsewhere_does_not_lock_the_owner_out(tmp_path: Path) -> None:
         (True, ("nonsense", "what"), True),
     ],
 )
-def test_address_is_the_last_hop_that_our_proxy_wrote(
-    tmp_path: Path, behind_proxy: bool, vias: tuple[str, str], counted_together: bool
+async def test_address_is_the_last_hop_that_our_proxy_wrote(
+    app: Rest, behind_proxy: bool, vias: tuple[str, str], counted_together: bool
 ) -> None:
-    async def scenario(rest: Rest) -> Any:
-        async with limited(rest, behind_proxy=behind_proxy, failures=1) as http:
-            await attempt(http, "guess", via=vias[0])
-            return await attempt(http, "guess", via=vias[1])
+    async with limited(app, behind_proxy=behind_proxy, failures=1) as http:
+        await attempt(http, "guess", via=vias[0])
+        found = await attempt(http, "guess", via=vias[1])
 
-    assert support.run(tmp_path, scenario) == ((429, 2, "30") if counted_together else WRONG)
+    assert found == ((429, 2, "30") if counted_together else WRONG)
 
 
 @pytest.mark.parametrize(("settings", "last"), [({}, (429, 2, "30")), ({"trusted_addresses": ("192.0.2.0/24",)}, 200)])
-def test_application_server_is_held_up_by_many_accounts_that_fail_unless_it_is_trusted(
-    tmp_path: Path, settings: dict[str, Any], last: Any
+async def test_application_server_is_held_up_by_many_accounts_that_fail_unless_it_is_trusted(
+    app: Rest, settings: dict[str, Any], last: Any
 ) -> None:
-    async def scenario(rest: Rest) -> list[Any]:
-        await make(rest)
-        async with limited(rest, behind_proxy=True, failures=3, address_failures=10, **settings) as http:
-            for n in range(9):
-                for _ in range(2):
-                    assert await attempt(http, "typo", email=f"user{n}@x.example", via="192.0.2.1") == WRONG
-            before = await attempt(http, "pass", via="192.0.2.1")
-            assert await attempt(http, "typo", email="user9@x.example", via="192.0.2.1") == WRONG
-            elsewhere = await attempt(http, "pass", via="198.51.100.1")
-            return [before, elsewhere, await attempt(http, "pass", via="192.0.2.1")]
+    await make(app)
+    async with limited(app, behind_proxy=True, failures=3, address_failures=10, **settings) as http:
+        for n in range(9):
+            for _ in range(2):
+                assert await attempt(http, "typo", email=f"user{n}@x.example", via="192.0.2.1") == WRONG
+        before = await attempt(http, "pass", via="192.0.2.1")
+        assert await attempt(http, "typo", email="user9@x.example", via="192.0.2.1") == WRONG
+        elsewhere = await attempt(http, "pass", via="198.51.100.1")
+        found = [before, elsewhere, await attempt(http, "pass", via="192.0.2.1")]
 
-    assert support.run(tmp_path, scenario) == [200, 200, last]
+    assert found == [200, 200, last]
 
 
-def test_one_form_login_counts_once_although_it_is_read_two_ways(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> list[int]:
-        async with limited(rest, failures=3) as http:
-            content = f'{{"username":"{EMAIL}","password":"a%21b"}}'
-            headers = {"Content-Type": "application/x-www-form-urlencoded"}
-            return [(await http.post("/api/auth/login", content=content, headers=headers)).status_code for _ in "1234"]
+async def test_one_form_login_counts_once_although_it_is_read_two_ways(app: Rest) -> None:
+    async with limited(app, failures=3) as http:
+        content = f'{{"username":"{EMAIL}","password":"a%21b"}}'
+        headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        found = [(await http.post("/api/auth/login", content=content, headers=headers)).status_code for _ in "1234"]
 
-    assert support.run(tmp_path, scenario) == [401, 401, 401, 429]
+    assert found == [401, 401, 401, 429]
 
 
 def test_g33_requests_of_an_account_are_limited_when_set(tmp_path: Path) -> None:

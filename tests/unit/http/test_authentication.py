@@ -1,6 +1,5 @@
 """Cookies of browsers as credentials: what they are good for, until when, and what a change needs besides."""
 
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -327,18 +326,17 @@ def proxied(rest: Rest, **parts: Any) -> httpx.AsyncClient:
         (None, "", "tripline", 200),
     ],
 )
-def test_cookie_has_the_name_that_only_https_may_have_where_the_browser_uses_https(
-    tmp_path: Path, forwarded: str | None, public_url: str, name: str, expected: int
+async def test_cookie_has_the_name_that_only_https_may_have_where_the_browser_uses_https(
+    app: Rest, forwarded: str | None, public_url: str, name: str, expected: int
 ) -> None:
-    async def scenario(rest: Rest) -> int:
-        _, cookie = await visitor(rest)
-        headers = {"Cookie": f"{name}={cookie.text}"}
-        if forwarded is not None:
-            headers["X-Forwarded-Proto"] = forwarded
-        async with proxied(rest, public_url=public_url) as http:
-            return (await http.get(ME, headers=headers)).status_code
+    _, cookie = await visitor(app)
+    headers = {"Cookie": f"{name}={cookie.text}"}
+    if forwarded is not None:
+        headers["X-Forwarded-Proto"] = forwarded
+    async with proxied(app, public_url=public_url) as http:
+        found = (await http.get(ME, headers=headers)).status_code
 
-    assert support.run(tmp_path, scenario) == expected
+    assert found == expected
 
 
 @pytest.mark.parametrize(
@@ -352,16 +350,15 @@ def test_cookie_has_the_name_that_only_https_may_have_where_the_browser_uses_htt
         ("https://FLEET.example", {}, 200),
     ],
 )
-def test_page_of_ours_is_where_people_reach_the_proxy(
-    tmp_path: Path, origin: str, headers: dict[str, str], expected: int
+async def test_page_of_ours_is_where_people_reach_the_proxy(
+    app: Rest, origin: str, headers: dict[str, str], expected: int
 ) -> None:
-    async def scenario(rest: Rest) -> int:
-        _, cookie = await visitor(rest)
-        sent = {"Cookie": f"__Host-tripline={cookie.text}", "X-CSRF-Token": cookie.csrf, "Origin": origin}
-        async with proxied(rest, public_url="https://fleet.example") as http:
-            return (await http.delete(ALL, headers=sent | headers | {"X-Forwarded-Proto": "https"})).status_code
+    _, cookie = await visitor(app)
+    sent = {"Cookie": f"__Host-tripline={cookie.text}", "X-CSRF-Token": cookie.csrf, "Origin": origin}
+    async with proxied(app, public_url="https://fleet.example") as http:
+        found = (await http.delete(ALL, headers=sent | headers | {"X-Forwarded-Proto": "https"})).status_code
 
-    assert support.run(tmp_path, scenario) == expected
+    assert found == expected
 
 
 async def test_settings_decide_when_a_session_ends(app: Rest) -> None:

@@ -163,20 +163,17 @@ def test_bug_is_answered_500_without_its_text_and_logged_once_without_values(tmp
         ("GET", "/nowhere", "", "404 32 "),
     ],
 )
-def test_every_trouble_is_answered_in_the_form_that_the_application_is_given(
-    tmp_path: Path, method: str, path: str, body: str, told: str
+async def test_every_trouble_is_answered_in_the_form_that_the_application_is_given(
+    app: Rest, method: str, path: str, body: str, told: str
 ) -> None:
     def page(request: Call, trouble: errors.Trouble) -> Response[bytes]:
         text = f"<p>{trouble.status} {trouble.code} {trouble.message}"
         return Response(text.encode(), status_code=trouble.status, media_type="text/html", headers=trouble.headers)
 
-    async def scenario(rest: Rest) -> httpx.Response:
-        contexts = changed(rest.contexts, store=BrokenStore(Outage("away")))  # type: ignore[arg-type]
-        transport = httpx.ASGITransport(app=create_app((auth,), support.state(contexts), tell=page))  # type: ignore[arg-type]
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
-            return await http.request(method, path, content=body)
-
-    answer = support.run(tmp_path, scenario)
+    contexts = changed(app.contexts, store=BrokenStore(Outage("away")))  # type: ignore[arg-type]
+    transport = httpx.ASGITransport(app=create_app((auth,), support.state(contexts), tell=page))  # type: ignore[arg-type]
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
+        answer = await http.request(method, path, content=body)
 
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
     assert answer.text.startswith(f"<p>{told}")

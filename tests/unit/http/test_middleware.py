@@ -65,15 +65,12 @@ def test_preflight_allows_every_method_of_the_interface():
     assert {each.method for each in OPERATIONS.values()} <= set(middleware.METHODS)
 
 
-def test_browser_sequence_logs_in_and_reads_a_record(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        async with client(create_app((companies,), rest.state(app.contexts), cors_origins=ORIGINS)) as http:
-            before = await http.options(ME, headers=preflight(method="GET", headers="x-authorization"))
-            headers = {"Origin": PORTAL, "X-Authorization": f"Bearer {admin.token}"}
-            return before, await http.get(ME, headers=headers), await http.head(ME, headers=headers)
-
-    before, record, head = rest.run(tmp_path, scenario)
+async def test_browser_sequence_logs_in_and_reads_a_record(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    async with client(create_app((companies,), rest.state(app.contexts), cors_origins=ORIGINS)) as http:
+        before = await http.options(ME, headers=preflight(method="GET", headers="x-authorization"))
+        headers = {"Origin": PORTAL, "X-Authorization": f"Bearer {admin.token}"}
+        record, head = await http.get(ME, headers=headers), await http.head(ME, headers=headers)
 
     assert [before.status_code, record.status_code, head.status_code] == [204, 200, 200]
     for answer in (record, head):
@@ -105,15 +102,12 @@ class AwayStore:
         return away
 
 
-def test_outage_carries_the_origin(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        headers = {"Origin": PORTAL, "X-Authorization": f"Bearer {admin.token}"}
-        away = rest.application(changed(app.contexts, store=AwayStore()))
-        async with client(middleware.allowing(away, ORIGINS)) as http:
-            return await http.get(ME, headers=headers)
-
-    answer = rest.run(tmp_path, scenario)
+async def test_outage_carries_the_origin(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    headers = {"Origin": PORTAL, "X-Authorization": f"Bearer {admin.token}"}
+    away = rest.application(changed(app.contexts, store=AwayStore()))
+    async with client(middleware.allowing(away, ORIGINS)) as http:
+        answer = await http.get(ME, headers=headers)
 
     assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (503, PORTAL)
 

@@ -19,7 +19,7 @@ def of(name):
     return Holder(*name.split("/"))
 
 
-def test_item_gives_way_and_its_block_ends_with_the_refusal():
+async def test_item_gives_way_and_its_block_ends_with_the_refusal():
     places, outcome = Places(Shares(2, 2, 2, 2)), {}
 
     async def hold(name, gate):
@@ -32,15 +32,12 @@ def test_item_gives_way_and_its_block_ends_with_the_refusal():
         except Full:
             outcome["refused"] = name
 
-    async def scenario():
-        gate = asyncio.Event()
-        async with asyncio.TaskGroup() as tasks:
-            for name in ("o/c/a", "o/c/b", "p/p/p", "p/p/p"):
-                tasks.create_task(hold(name, gate))
-                await asyncio.sleep(0.01)
-            gate.set()
-
-    asyncio.run(scenario())
+    gate = asyncio.Event()
+    async with asyncio.TaskGroup() as tasks:
+        for name in ("o/c/a", "o/c/b", "p/p/p", "p/p/p"):
+            tasks.create_task(hold(name, gate))
+            await asyncio.sleep(0.01)
+        gate.set()
 
     assert outcome == {"o/c/a": "gave way", "o/c/b": "done", "p/p/p": "done", "refused": "p/p/p"}
     assert places.taken == 0
@@ -60,7 +57,7 @@ def test_place_grows_up_to_its_share_and_others_make_room():
     assert (places.taken, ended) == (85, ["first"])
 
 
-def test_turns_go_round_operators_and_the_smallest_goes_first():
+async def test_turns_go_round_operators_and_the_smallest_goes_first():
     order, here = [], Turns()
 
     async def work(operator, size, gate):
@@ -68,38 +65,32 @@ def test_turns_go_round_operators_and_the_smallest_goes_first():
             order.append((operator, size))
             await gate.wait()
 
-    async def scenario():
-        gate = asyncio.Event()
-        async with asyncio.TaskGroup() as tasks:
-            for operator, size in [("o", 9), ("o", 5), ("o", 7), ("o", 3), ("p", 8), ("q", 6)]:
-                tasks.create_task(work(operator, size, gate))
-                await asyncio.sleep(0)
-            gate.set()
-
-    asyncio.run(scenario())
+    gate = asyncio.Event()
+    async with asyncio.TaskGroup() as tasks:
+        for operator, size in [("o", 9), ("o", 5), ("o", 7), ("o", 3), ("p", 8), ("q", 6)]:
+            tasks.create_task(work(operator, size, gate))
+            await asyncio.sleep(0)
+        gate.set()
 
     assert order == [("o", 9), ("q", 6), ("p", 8), ("o", 3), ("o", 5), ("o", 7)]
 
 
-def test_turn_that_is_cancelled_passes_on():
+async def test_turn_that_is_cancelled_passes_on():
     here, entered = Turns(), []
 
-    async def scenario():
-        async def work(name):
-            async with here.turn(name):
-                entered.append(name)
-                await asyncio.sleep(0)
-
-        async with asyncio.TaskGroup() as tasks:
-            async with here.turn("o"):
-                waits, granted = tasks.create_task(work("p")), tasks.create_task(work("q"))
-                await asyncio.sleep(0)
-                waits.cancel()
-                await asyncio.sleep(0)
-            granted.cancel()  # its turn has come, and it has not seen it
+    async def work(name):
+        async with here.turn(name):
+            entered.append(name)
             await asyncio.sleep(0)
-            tasks.create_task(work("r"))
 
-    asyncio.run(scenario())
+    async with asyncio.TaskGroup() as tasks:
+        async with here.turn("o"):
+            waits, granted = tasks.create_task(work("p")), tasks.create_task(work("q"))
+            await asyncio.sleep(0)
+            waits.cancel()
+            await asyncio.sleep(0)
+        granted.cancel()  # its turn has come, and it has not seen it
+        await asyncio.sleep(0)
+        tasks.create_task(work("r"))
 
     assert entered == ["r"]

@@ -59,22 +59,19 @@ def test_at_least_one_step_is_done_in_a_turn():
     assert played([("a", 0.0)] * 3, turn_s=0.0) == [(number, "a") for number in (1, 2, 3)]
 
 
-def test_step_that_fails_holds_up_no_other():
+async def test_step_that_fails_holds_up_no_other():
     done: list[str] = []
 
-    async def scenario() -> None:
-        loop = asyncio.get_running_loop()
-        loop.set_exception_handler(lambda _, context: done.append(str(context["exception"])))
-        turns = Turns(loop, 0.0, {"known"}.__contains__)
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: done.append(str(context["exception"])))
+    turns = Turns(loop, 0.0, {"known"}.__contains__)
 
-        def failing() -> None:
-            raise OSError("broken")
+    def failing() -> None:
+        raise OSError("broken")
 
-        turns.take("a", failing)
-        turns.take("a", lambda: done.append("next"))
-        for _ in range(5):
-            await asyncio.sleep(0)
-
-    asyncio.run(scenario())
+    turns.take("a", failing)
+    turns.take("a", lambda: done.append("next"))
+    for _ in range(5):
+        await asyncio.sleep(0)
 
     assert done == ["broken", "next"]

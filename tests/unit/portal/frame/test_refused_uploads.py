@@ -75,16 +75,13 @@ async def test_refused_import_says_why(app: rest.Rest, content, fields, status, 
     assert (answered, reason in text) == (status, True), text
 
 
-def test_import_without_room_for_another_file_says_why(tmp_path):
-    async def scenario(app):
-        _, login = await app.operator("ace")
-        here = await app.store.read(lambda tx: shares.holder(tx, login.actor))
-        async with contextlib.AsyncExitStack() as stack:
-            for _ in range(limits.ARRIVING.account):
-                await stack.enter_async_context(app.contexts.imports.arrival(here))
-            return [await uploaded(app, login, VEHICLES, headers=OWN | more) for more in ({}, KOREAN)]
-
-    english, korean = rest.run(tmp_path, scenario)
+async def test_import_without_room_for_another_file_says_why(app: rest.Rest):
+    _, login = await app.operator("ace")
+    here = await app.store.read(lambda tx: shares.holder(tx, login.actor))
+    async with contextlib.AsyncExitStack() as stack:
+        for _ in range(limits.ARRIVING.account):
+            await stack.enter_async_context(app.contexts.imports.arrival(here))
+        english, korean = [await uploaded(app, login, VEHICLES, headers=OWN | more) for more in ({}, KOREAN)]
 
     assert refused(english)[0] == 429
     assert "Too many files" in refused(english)[1]

@@ -92,22 +92,19 @@ def test_place_of_a_requester_that_goes_away_is_free() -> None:
     assert served(requesters, gone=[0, 4]) == ["s1", "s2", "s3"]
 
 
-def test_turn_that_comes_as_its_requester_goes_away_is_passed_on() -> None:
-    async def scenario() -> None:
-        turns = HashTurns(workers=1, waiting=4)
+async def test_turn_that_comes_as_its_requester_goes_away_is_passed_on() -> None:
+    turns = HashTurns(workers=1, waiting=4)
 
-        async def hold() -> None:
-            async with turns.turn(known("kim")):
-                pass
-
-        holder = turns.turn(known("first"))
-        await holder.__aenter__()
-        waiting = asyncio.ensure_future(hold())
-        await asyncio.sleep(0)
-        await holder.__aexit__(None, None, None)
-        waiting.cancel()
-        await asyncio.gather(waiting, return_exceptions=True)
-        async with asyncio.timeout(10), turns.turn(known("next")):
+    async def hold() -> None:
+        async with turns.turn(known("kim")):
             pass
 
-    asyncio.run(scenario())
+    holder = turns.turn(known("first"))
+    await holder.__aenter__()
+    waiting = asyncio.ensure_future(hold())
+    await asyncio.sleep(0)
+    await holder.__aexit__(None, None, None)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    async with asyncio.timeout(10), turns.turn(known("next")):
+        pass

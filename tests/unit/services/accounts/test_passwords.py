@@ -17,16 +17,14 @@ CHEAP = config.Passwords(memory_kib=8_192, passes=1, workers=1, waiting=2)
 OWNER = Requester("kim@fleet.example", "192.0.2.1", known=True)
 
 
-def test_password_matches_its_own_hash_only() -> None:
-    async def scenario() -> list[bool]:
-        passwords = Passwords(CHEAP)
-        kept = await passwords.hash("비밀번호 !'()*", OWNER)
-        tries = ["비밀번호 !'()*", "비밀번호 !'()* ", "", "x" * 10_000]
-        answers = [await passwords.matches(one, kept, OWNER) for one in tries]
-        passwords.close()
-        return answers
+async def test_password_matches_its_own_hash_only() -> None:
+    passwords = Passwords(CHEAP)
+    kept = await passwords.hash("비밀번호 !'()*", OWNER)
+    tries = ["비밀번호 !'()*", "비밀번호 !'()* ", "", "x" * 10_000]
+    answers = [await passwords.matches(one, kept, OWNER) for one in tries]
+    passwords.close()
 
-    assert asyncio.run(scenario()) == [True, False, False, False]
+    assert answers == [True, False, False, False]
 
 
 def test_hash_is_argon2id_of_the_configured_cost() -> None:
@@ -59,32 +57,31 @@ def test_threads_that_compute_hashes_have_a_lower_priority() -> None:
 
 
 @pytest.mark.parametrize("kept", [None, "", "$argon2id$", "plain text"])
-def test_password_without_a_usable_hash_never_matches(kept: str | None) -> None:
-    async def scenario() -> bool:
-        passwords = Passwords(CHEAP)
-        answer = await passwords.matches("no account has this password", kept, OWNER)
-        passwords.close()
-        return answer
+async def test_password_without_a_usable_hash_never_matches(kept: str | None) -> None:
+    passwords = Passwords(CHEAP)
+    answer = await passwords.matches("no account has this password", kept, OWNER)
+    passwords.close()
 
-    assert asyncio.run(scenario()) is False
+    assert answer is False
 
 
-def test_logins_above_workers_and_waiting_room_are_refused_and_the_room_empties() -> None:
-    async def scenario() -> tuple[list[str], bool]:
-        passwords = Passwords(CHEAP)
-        gate = threading.Event()
-        passwords._threads.submit(gate.wait)
-        kept = passwords.hash_now("right")
-        storm = [asyncio.ensure_future(passwords.matches("right", kept, OWNER)) for _ in range(5)]
-        await asyncio.sleep(0)
-        gate.set()
-        outcomes = await asyncio.gather(*storm, return_exceptions=True)
-        afterwards = await passwords.matches("right", kept, OWNER)
-        passwords.close()
-        return [type(outcome).__name__ for outcome in outcomes], afterwards
-
+async def test_logins_above_workers_and_waiting_room_are_refused_and_the_room_empties() -> None:
     refused = TooManyLogins.__name__
-    assert asyncio.run(scenario()) == (["bool", refused, refused, "bool", "bool"], True)
+    passwords = Passwords(CHEAP)
+    gate = threading.Event()
+    passwords._threads.submit(gate.wait)
+    kept = passwords.hash_now("right")
+    storm = [asyncio.ensure_future(passwords.matches("right", kept, OWNER)) for _ in range(5)]
+    await asyncio.sleep(0)
+    gate.set()
+    outcomes = await asyncio.gather(*storm, return_exceptions=True)
+    afterwards = await passwords.matches("right", kept, OWNER)
+    passwords.close()
+
+    assert ([type(outcome).__name__ for outcome in outcomes], afterwards) == (
+        ["bool", refused, refused, "bool", "bool"],
+        True,
+    )
 
 
 def test_unknown_user_is_compared_with_a_hash_of_the_same_cost_that_no_password_has() -> None:
