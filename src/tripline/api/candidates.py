@@ -36,13 +36,9 @@ async def register(request: Call) -> ASGIApp:
     """Register a company of the same service type as one that vehicles may be delegated to."""
     context = context_of(request)
 
-    actor = await permission.admitted(
-        request,
-        lambda tx, actor: admission.admit(
-            tx, actor, Action.CANDIDATE_MANAGE, Thing.COMPANY, parameters.company_id(request)
-        ),
+    actor, company_id = await permission.admitted_to(
+        request, Action.CANDIDATE_MANAGE, Thing.COMPANY, parameters.company_id
     )
-    company_id = parameters.company_id(request)
     body = await parameters.json_object(request)
     sent = rest_bodies.read(body, rest_delegations.CandidateRequest)
     to_company_id = CompanyId(rest_delegations.id_of(sent.to_company_id, "toCompanyId"))

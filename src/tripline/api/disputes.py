@@ -36,10 +36,7 @@ async def open_dispute(request: Call) -> ASGIApp:
     """Dispute an event of a scored trip, or the whole trip."""
     context = context_of(request)
 
-    actor = await permission.admitted(
-        request,
-        lambda tx, actor: admission.admit(tx, actor, Action.DISPUTE_OPEN, Thing.TRIP, parameters.trip_id(request)),
-    )
+    actor, trip_id = await permission.admitted_to(request, Action.DISPUTE_OPEN, Thing.TRIP, parameters.trip_id)
     sent = rest_bodies.read(await parameters.json_object(request), OpenDispute)
     reason = fields.one_of("reason", sent.reason, list(Reason))
     if reason is None:
@@ -48,7 +45,7 @@ async def open_dispute(request: Call) -> ASGIApp:
     event_id = parameters.uuid_of(sent.event_id, "eventId") if sent.event_id else None
     opened = await scores_of(request).disputes.open(
         actor=actor,
-        trip_id=parameters.trip_id(request),
+        trip_id=trip_id,
         reason=Reason(reason),
         text=text,
         event_id=event_id,

@@ -117,11 +117,7 @@ async def modify(request: Call) -> ASGIApp:
     """
     context = context_of(request)
 
-    actor = await permission.admitted(
-        request,
-        lambda tx, actor: admission.admit(tx, actor, Action.SENSOR_MODIFY, Thing.SENSOR, parameters.sensor_id(request)),
-    )
-    sensor_id = parameters.sensor_id(request)
+    actor, sensor_id = await permission.admitted_to(request, Action.SENSOR_MODIFY, Thing.SENSOR, parameters.sensor_id)
     body = await parameters.json_object(request)
     named = rest_bodies.read_partial(body, rest_sensors.SensorRequest)
     wanted = rest_sensors.registration_fields(named)

@@ -11,7 +11,6 @@ from tripline.domain.share_links import NotShareable, Shows, TooManyLinks
 from tripline.http import answers, changes, cookies, parameters, permission, reads
 from tripline.http.context import Call, context_of
 from tripline.http.operations import operation
-from tripline.services import admission
 from tripline.services import share_links as service
 from tripline.services.scores.reads import TooLong
 from tripline.store.transactions import ReadTx, WriteTx
@@ -31,13 +30,9 @@ async def make(request: Call) -> ASGIApp:
     """Make a link that shows the vehicle without an account. Only this answer has the link's address."""
     context = context_of(request)
 
-    actor = await permission.admitted(
-        request,
-        lambda tx, actor: admission.admit(
-            tx, actor, Action.VEHICLE_SHARE, Thing.VEHICLE, parameters.vehicle_id(request)
-        ),
+    actor, vehicle_id = await permission.admitted_to(
+        request, Action.VEHICLE_SHARE, Thing.VEHICLE, parameters.vehicle_id
     )
-    vehicle_id = parameters.vehicle_id(request)
     sent = rest_bodies.read(await parameters.json_object(request), NewShareLink)
 
     def work(tx: WriteTx) -> service.Made:

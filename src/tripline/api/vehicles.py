@@ -15,7 +15,7 @@ from tripline.domain.refusals import BadParameter
 from tripline.http import answers, changes, parameters, permission, reads
 from tripline.http.context import Call, context_of
 from tripline.http.operations import Value, operation
-from tripline.services import admission, notifications
+from tripline.services import notifications
 from tripline.services.fleet import vehicles as service
 from tripline.store.listing.vehicles import Filters
 from tripline.store.transactions import ReadTx, WriteTx
@@ -98,13 +98,9 @@ async def modify(request: Call) -> ASGIApp:
     """Change the fields that are sent; null clears one. Companies it is delegated to may do so too."""
     context = context_of(request)
 
-    actor = await permission.admitted(
-        request,
-        lambda tx, actor: admission.admit(
-            tx, actor, Action.VEHICLE_MODIFY, Thing.VEHICLE, parameters.vehicle_id(request)
-        ),
+    actor, vehicle_id = await permission.admitted_to(
+        request, Action.VEHICLE_MODIFY, Thing.VEHICLE, parameters.vehicle_id
     )
-    vehicle_id = parameters.vehicle_id(request)
     body = await parameters.json_object(request)
     named = rest_bodies.read_partial(body, rest_vehicles.VehicleRequest)
 

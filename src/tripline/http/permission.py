@@ -7,12 +7,16 @@ Not here: the caller (`authentication.py`), the permissions of roles (`domain/ac
 """
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from tripline.domain import access
-from tripline.domain.access import Action, Actor
+from tripline.domain.access import Action, Actor, Thing
 from tripline.http import authentication, operations
 from tripline.http.context import Call, context_of
+from tripline.services import admission
 from tripline.store.transactions import ReadTx
+
+Id = TypeVar("Id", bound=str)
 
 
 def permitted_in(tx: ReadTx, request: Call) -> Actor:
@@ -52,3 +56,9 @@ async def admitted(request: Call, admit: Callable[[ReadTx, Actor], object]) -> A
         return actor
 
     return await context_of(request).store.read_short(work)
+
+
+async def admitted_to(request: Call, action: Action, thing: Thing, id_of: Callable[[Call], Id]) -> tuple[Actor, Id]:
+    """As `admitted`, to the record whose id `id_of` reads from the path."""
+    actor = await admitted(request, lambda tx, actor: admission.admit(tx, actor, action, thing, id_of(request)))
+    return actor, id_of(request)
