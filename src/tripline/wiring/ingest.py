@@ -5,7 +5,6 @@ Not here: the other parts (`wiring/server.py`), their adapters (`wiring/adapters
 
 import zoneinfo
 from collections.abc import Callable, Coroutine
-from functools import partial
 from typing import Any, NamedTuple, TypeAlias, TypedDict
 
 import msgspec
@@ -16,7 +15,6 @@ from tripline.domain.ids import TimeIds
 from tripline.gateway.listener import DeviceListener
 from tripline.ports.clocks import Clock
 from tripline.ports.signals import Signals
-from tripline.services import credentials
 from tripline.services.bus.batches import BusBatches
 from tripline.services.bus.consumer import BusConsumer
 from tripline.services.bus.silence import Silence
@@ -25,6 +23,7 @@ from tripline.services.ingest.drain import Drain, Progress
 from tripline.services.ingest.intake import Intake, StoredUntil
 from tripline.services.live.position_keeper import PositionKeeper
 from tripline.services.presence import PresenceKeeper
+from tripline.store.fleet import sensors
 from tripline.store.transactions import Crew, Store
 from tripline.wiring.adapters import Adapters
 
@@ -100,7 +99,7 @@ def ingress(
         config=config.devices,
         intake=intake,
         presence=presence,
-        admit=partial(credentials.sensor_of, base["store"]),
+        admit=lambda credential: base["store"].read_short(lambda tx: sensors.holder_of(tx, credential)),
         ids=base["ids"],
         clock=base["clock"],
     )
