@@ -41,6 +41,17 @@ class _Answer:
         await send({"type": "http.response.body", "body": self._body, "more_body": False})
 
 
+class Made(Response[bytes]):
+    """A response that an application sends."""
+
+    def __init__(self, answer: ASGIApp) -> None:
+        super().__init__(b"")
+        self._answer = answer
+
+    def to_asgi_response(self, *args: Any, **named: Any) -> Any:
+        return self._answer
+
+
 def ok(record: Any, *, language: Language | None = None) -> ASGIApp:
     """200 with the record (a struct, dict or page) as JSON; `language`: the language of its sentences, if it
     has any.

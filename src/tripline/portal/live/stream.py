@@ -8,19 +8,19 @@ Not here: the events (`services/live/audience.py`), their walk (`services/live/f
 
 import asyncio
 import contextlib
-from typing import Any, Final
+from typing import Final
 
 from litestar.response import Response
 from litestar.types import Receive, Scope, Send
 
 from tripline.domain.access import Action
-from tripline.http import authentication, permission
+from tripline.http import answers, authentication, permission
 from tripline.http.context import Call, context_of, feed_of
 from tripline.portal.frame import views
 from tripline.portal.frame.page import page
 from tripline.services import shares
 from tripline.services.live.audience import Stream
-from tripline.services.live.feed import Feed, ManyStreams
+from tripline.services.live.feed import ManyStreams
 
 EVENTS: Final = "text/event-stream"
 _CURSOR: Final = "last-event-id"
@@ -31,37 +31,6 @@ _HEADERS: Final = {
     "cache-control": "no-store, no-transform",
     "x-accel-buffering": "no",
 }
-
-
-class _Streamed(Response[bytes]):
-    """An answer that lasts as long as its stream."""
-
-    def __init__(self, feed: Feed, stream: Stream) -> None:
-        super().__init__(b"")
-        self._feed = feed
-        self._stream = stream
-
-    def to_asgi_response(self, *args: Any, **named: Any) -> Any:
-        return self._answer
-
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            headers = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
-            await send({"type": "http.response.start", "status": 200, "headers": headers})
-            async with asyncio.TaskGroup() as tasks:
-                sending = tasks.create_task(self._send(send))
-                listening = tasks.create_task(_closed(receive))
-                await asyncio.wait((sending, listening), return_when=asyncio.FIRST_COMPLETED)
-                for each in (sending, listening):
-                    each.cancel()
-        finally:
-            self._feed.leave(self._stream)
-
-    async def _send(self, send: Send) -> None:
-        async with contextlib.aclosing(self._stream.pieces()) as pieces:
-            async for piece in pieces:
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 @page("GET", "/map/stream", access=Action.DRIVING_READ, answer_type=EVENTS, refuses=(ManyStreams,))
@@ -77,7 +46,28 @@ async def stream(request: Call) -> Response[bytes]:
         cursor=request.headers.get(_CURSOR),
         recheck=lambda tx: authentication.still(tx, request),
     )
-    return _Streamed(feed, opened)
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            headers = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            async with asyncio.TaskGroup() as tasks:
+                sending = tasks.create_task(_send(opened, send))
+                listening = tasks.create_task(_closed(receive))
+                await asyncio.wait((sending, listening), return_when=asyncio.FIRST_COMPLETED)
+                for each in (sending, listening):
+                    each.cancel()
+        finally:
+            feed.leave(opened)
+
+    return answers.Made(answer)
+
+
+async def _send(stream: Stream, send: Send) -> None:
+    async with contextlib.aclosing(stream.pieces()) as pieces:
+        async for piece in pieces:
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def _closed(receive: Receive) -> None:

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from litestar.response import Response
-from litestar.types import ASGIApp
 
 from tripline.basemap.colours import Theme
 from tripline.domain.access import Gate
 from tripline.domain.ids import RecordId, UserId
 from tripline.domain.positions import Position
 from tripline.domain.share_links import PATH, LinkGone, TooManyAttempts
-from tripline.http import cookies, languages, map_answers, parameters, peers
+from tripline.http import answers, cookies, languages, map_answers, parameters, peers
 from tripline.http.context import Call, accounts_of, context_of
 from tripline.http.operations import JSON, Value
 from tripline.language import catalogue
@@ -51,17 +50,6 @@ _TEXTS: Final = (
     *("unreached", "cut", "crowded", "again", "none", "at", "heading"),
     *("title.vehicle", "title.trip", "trip.times", "trip.cut_ends", "trip.short", "trip.none"),
 )
-
-
-class _Answered(Response[bytes]):
-    """An answer that is made already."""
-
-    def __init__(self, answer: ASGIApp) -> None:
-        super().__init__(b"")
-        self._answer = answer
-
-    def to_asgi_response(self, *args: Any, **named: Any) -> Any:
-        return self._answer
 
 
 @page("GET", f"{PATH}/{{linkId}}", access=Gate.ANYONE, in_path=(_LINK,))
@@ -175,7 +163,7 @@ async def read_trail(request: Call) -> Response[bytes]:
 async def read_style(request: Call) -> Response[bytes]:
     """The base map as a MapLibre style."""
     await context_of(request).store.read_short(lambda tx: _shared(tx, request))
-    return _Answered(map_answers.style(request, tiles=f"{_path(request)}/map"))
+    return answers.Made(map_answers.style(request, tiles=f"{_path(request)}/map"))
 
 
 @page(
@@ -190,7 +178,7 @@ async def read_style(request: Call) -> Response[bytes]:
 async def read_tile(request: Call) -> Response[bytes]:
     """A vector tile of the base map."""
     await context_of(request).store.read_short(lambda tx: _shared(tx, request))
-    return _Answered(await map_answers.tile(request))
+    return answers.Made(await map_answers.tile(request))
 
 
 def _number(link: Opened) -> str | None:
