@@ -205,7 +205,7 @@ def _example(of: inspect.Type) -> Any:
 
 
 async def limited(app: rest.Rest) -> World:
-    """Play the scenario in a fresh world, where nobody is asked to wait."""
+    """A fresh world in which nobody is asked to wait."""
     app.contexts = changed(app.contexts, limits=Limits(accounts=PATIENT, rest=config.Rest()))
     rest.application(app.contexts)
     world = World(app)
