@@ -161,26 +161,24 @@ def test_missing_table_is_damage(tmp_path: Path) -> None:
     assert outage.value.fault is Fault.DAMAGED
 
 
-def test_damage_that_was_mended_is_over_when_the_whole_file_is_sound(tmp_path: Path) -> None:
+async def test_damage_that_was_mended_is_over_when_the_whole_file_is_sound(tmp_path: Path) -> None:
     path = stores.fresh_file(tmp_path)
 
-    async def play() -> list[bool]:
-        store = SqliteStore(path)
-        sound = await asyncio.to_thread(damage.checkpointed, path)
-        damage.spoil_table(path, "trip")
-        found = []
-        with pytest.raises(StoreOutage):
-            await store.read(lambda tx: tx.all(text("SELECT * FROM trip")))
-        await store.prove()
-        found.append(store.troubles.present is not None)
-        damage.write_back(path, sound)
-        store._checked_at = -1e9
-        await store.prove()
-        found.append(store.troubles.present is not None)
-        await store.close()
-        return found
+    store = SqliteStore(path)
+    sound = await asyncio.to_thread(damage.checkpointed, path)
+    damage.spoil_table(path, "trip")
+    found = []
+    with pytest.raises(StoreOutage):
+        await store.read(lambda tx: tx.all(text("SELECT * FROM trip")))
+    await store.prove()
+    found.append(store.troubles.present is not None)
+    damage.write_back(path, sound)
+    store._checked_at = -1e9
+    await store.prove()
+    found.append(store.troubles.present is not None)
+    await store.close()
 
-    assert asyncio.run(play()) == [True, False]
+    assert found == [True, False]
 
 
 def test_database_file_that_was_removed_or_replaced_takes_nothing_more(tmp_path: Path) -> None:

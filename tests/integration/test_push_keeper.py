@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from tests.support.pushes import HOUR_MS, play
+from tests.support.pushes import HOUR_MS
 from tests.support.receivers import SILENT, Receiver, Reply, serving, status
 
 from tripline import config
@@ -33,15 +33,13 @@ async def older(world):
 
 
 @pytest.mark.parametrize(("age_ms", "left"), [(2 * DAY_MS - 1, 2), (2 * DAY_MS, 2), (2 * DAY_MS + 1, 0)])
-def test_what_was_given_up_long_ago_is_forgotten(tmp_path, age_ms, left):
-    async def scenario(world):
-        company_id = await given_up(world, b"1", b"2")
-        world.now_ms += age_ms
-        await world.put(company_id, 1, b"waits")
-        await keeper(world).purge()
-        return len(await world.rows())
+async def test_what_was_given_up_long_ago_is_forgotten(world, age_ms, left):
+    company_id = await given_up(world, b"1", b"2")
+    world.now_ms += age_ms
+    await world.put(company_id, 1, b"waits")
+    await keeper(world).purge()
 
-    assert play(tmp_path, scenario) == left + 1
+    assert len(await world.rows()) == left + 1
 
 
 async def unconfirmed(world, name, count):
@@ -62,54 +60,45 @@ async def unconfirmed(world, name, count):
 
 
 @pytest.mark.parametrize(("kept", "left"), [(1, 1), (2, 2), (3, 3), (4, 3)])
-def test_unconfirmed_messages_are_kept_up_to_a_number_of_each_receiver_the_newest(tmp_path, kept, left):
-    async def scenario(world):
-        await unconfirmed(world, "ace", 3)
-        await unconfirmed(world, "bee", 1)
-        settings = config.Push(unconfirmed_kept=kept)
-        purged = await Keeper(store=world.store, settings=settings, clock=lambda: world.now_ms).purge()
-        return purged, [body for body, _, _ in await world.rows()]
+async def test_unconfirmed_messages_are_kept_up_to_a_number_of_each_receiver_the_newest(world, kept, left):
+    await unconfirmed(world, "ace", 3)
+    await unconfirmed(world, "bee", 1)
+    settings = config.Push(unconfirmed_kept=kept)
+    purged = await Keeper(store=world.store, settings=settings, clock=lambda: world.now_ms).purge()
 
-    assert play(tmp_path, scenario) == (3 - left, [*[b"0", b"1", b"2"][3 - left :], b"0"])
+    assert (purged, [body for body, _, _ in await world.rows()]) == (3 - left, [*[b"0", b"1", b"2"][3 - left :], b"0"])
 
 
 @pytest.mark.parametrize(("age_ms", "left"), [(2 * DAY_MS, 2), (2 * DAY_MS + 1, 0)])
-def test_unconfirmed_messages_are_forgotten_as_late_as_those_that_were_given_up(tmp_path, age_ms, left):
-    async def scenario(world):
-        await unconfirmed(world, "ace", 2)
-        world.now_ms += age_ms
-        await keeper(world).purge()
-        return len(await world.rows())
+async def test_unconfirmed_messages_are_forgotten_as_late_as_those_that_were_given_up(world, age_ms, left):
+    await unconfirmed(world, "ace", 2)
+    world.now_ms += age_ms
+    await keeper(world).purge()
 
-    assert play(tmp_path, scenario) == left
+    assert len(await world.rows()) == left
 
 
-def test_m3_receivers_that_never_answer_and_their_messages_are_counted(tmp_path):
-    async def scenario(world):
-        await unconfirmed(world, "ace", 2)
+async def test_m3_receivers_that_never_answer_and_their_messages_are_counted(world):
+    await unconfirmed(world, "ace", 2)
+    await keeper(world).count()
+    found = PUSHES_PARKED._value.get(), PUSHES_UNCONFIRMED._value.get(), PUSH_MUTE._value.get()
+
+    assert found == (0, 2, 1)
+
+
+async def test_messages_are_counted(world):
+    counts = []
+
+    async def count():
         await keeper(world).count()
-        return PUSHES_PARKED._value.get(), PUSHES_UNCONFIRMED._value.get(), PUSH_MUTE._value.get()
+        counts.append(tuple(int(each._value.get()) for each in (PUSHES_WAITING, PUSHES_PARKED, PUSH_OLDEST_SECONDS)))
 
-    assert play(tmp_path, scenario) == (0, 2, 1)
+    await count()
+    company_id = await given_up(world, b"1", b"2")
+    await count()
+    await world.put(company_id, 1, b"3")
+    world.now_ms += 90_000
+    await world.put(company_id, 2, b"4")
+    await count()
 
-
-def test_messages_are_counted(tmp_path):
-    async def scenario(world):
-        counts = []
-
-        async def count():
-            await keeper(world).count()
-            counts.append(
-                tuple(int(each._value.get()) for each in (PUSHES_WAITING, PUSHES_PARKED, PUSH_OLDEST_SECONDS))
-            )
-
-        await count()
-        company_id = await given_up(world, b"1", b"2")
-        await count()
-        await world.put(company_id, 1, b"3")
-        world.now_ms += 90_000
-        await world.put(company_id, 2, b"4")
-        await count()
-        return counts
-
-    assert play(tmp_path, scenario) == [(0, 0, 0), (0, 2, 0), (2, 2, 90)]
+    assert counts == [(0, 0, 0), (0, 2, 0), (2, 2, 90)]

@@ -24,16 +24,13 @@ def numbered(count, prefix=b""):
     return [prefix + b'{"n":%d}' % number for number in range(count)]
 
 
-def test_messages_are_delivered_and_leave_the_outbox(tmp_path):
-    async def scenario(world):
-        async with serving(Receiver()) as receiver, world.pushing():
-            company_id = await world.company("ace", notify_host=receiver.url)
-            ids = await world.put(company_id, 0, *numbered(3))
-            await receiver.until(3)
-            await world.until([])
-            return ids, receiver.requests
-
-    ids, requests = play(tmp_path, scenario)
+async def test_messages_are_delivered_and_leave_the_outbox(world):
+    async with serving(Receiver()) as receiver, world.pushing():
+        company_id = await world.company("ace", notify_host=receiver.url)
+        ids = await world.put(company_id, 0, *numbered(3))
+        await receiver.until(3)
+        await world.until([])
+        requests = receiver.requests
 
     assert [request.body for request in requests] == numbered(3)
     assert [request.id for request in requests] == ids
@@ -42,19 +39,15 @@ def test_messages_are_delivered_and_leave_the_outbox(tmp_path):
     assert {request.connection for request in requests} == {1}
 
 
-def test_messages_of_a_sensor_go_in_order_and_those_of_others_beside_them(tmp_path):
-    async def scenario(world):
-        async with serving(Receiver(lambda _: Reply(status(200), after_s=0.002))) as receiver:
-            company_id = await world.company("ace", notify_host=receiver.url)
-            for number in range(30):
-                for sensor in range(10):
-                    await world.put(company_id, sensor, b"%d:%d" % (sensor, number))
-            async with world.pushing():
-                await receiver.until(300)
-                await world.until([])
-            return receiver
-
-    receiver = play(tmp_path, scenario)
+async def test_messages_of_a_sensor_go_in_order_and_those_of_others_beside_them(world):
+    async with serving(Receiver(lambda _: Reply(status(200), after_s=0.002))) as receiver:
+        company_id = await world.company("ace", notify_host=receiver.url)
+        for number in range(30):
+            for sensor in range(10):
+                await world.put(company_id, sensor, b"%d:%d" % (sensor, number))
+        async with world.pushing():
+            await receiver.until(300)
+            await world.until([])
 
     lanes = defaultdict(list)
     for body in receiver.bodies:
@@ -64,37 +57,33 @@ def test_messages_of_a_sensor_go_in_order_and_those_of_others_beside_them(tmp_pa
     assert 1 < receiver.most_at_once <= config.Push().per_receiver
 
 
-def test_check_case_receiver_that_sends_a_status_line_only_is_delivered_to_once(tmp_path):
-    async def scenario(world):
-        async with serving(Receiver(lambda _: STATUS_LINE_ONLY)) as receiver, world.pushing():
-            company_id = await world.company("ace", notify_host=receiver.url)
-            await world.put(company_id, 0, *numbered(3))
-            await receiver.until(3)
+async def test_check_case_receiver_that_sends_a_status_line_only_is_delivered_to_once(world):
+    async with serving(Receiver(lambda _: STATUS_LINE_ONLY)) as receiver, world.pushing():
+        company_id = await world.company("ace", notify_host=receiver.url)
+        await world.put(company_id, 0, *numbered(3))
+        await receiver.until(3)
+        await world.until([])
+        found = receiver.bodies
+
+    assert found == numbered(3)
+
+
+async def test_check_case_receiver_down_for_an_hour_then_back_gets_everything_in_order(world):
+    dead = Receiver()
+    async with serving(dead):
+        company_id = await world.company("ace", notify_host=dead.url)
+    async with world.pushing():
+        for minute in range(60):
+            for sensor in range(3):
+                await world.put(company_id, sensor, b"%d:%d" % (sensor, minute))
+            world.move(60_000)
+        await world.put(company_id, 0, b"0:60")
+        back = Receiver()
+        async with serving(back, port=dead.port):
+            world.move(2 * HOUR_MS)
+            await back.until(181)
             await world.until([])
-            return receiver.bodies
-
-    assert play(tmp_path, scenario) == numbered(3)
-
-
-def test_check_case_receiver_down_for_an_hour_then_back_gets_everything_in_order(tmp_path):
-    async def scenario(world):
-        dead = Receiver()
-        async with serving(dead):
-            company_id = await world.company("ace", notify_host=dead.url)
-        async with world.pushing():
-            for minute in range(60):
-                for sensor in range(3):
-                    await world.put(company_id, sensor, b"%d:%d" % (sensor, minute))
-                world.move(60_000)
-            await world.put(company_id, 0, b"0:60")
-            back = Receiver()
-            async with serving(back, port=dead.port):
-                world.move(2 * HOUR_MS)
-                await back.until(181)
-                await world.until([])
-            return back.bodies
-
-    bodies = play(tmp_path, scenario)
+        bodies = back.bodies
 
     lanes = defaultdict(list)
     for body in bodies:
@@ -168,35 +157,31 @@ def test_more_receivers_than_requests_at_once_all_get_their_messages(tmp_path):
         assert mine == numbered(4, b"%d:" % number)
 
 
-def test_410_parks_at_once_and_what_is_behind_goes_on(tmp_path):
-    async def scenario(world):
-        receiver = Receiver(lambda request: Reply(status(410 if request.body == b"1" else 200)))
-        async with serving(receiver), world.pushing():
-            company_id = await world.company("ace", notify_host=receiver.url)
-            await world.put(company_id, 0, b"0", b"1", b"2")
-            await world.until([(b"1", 1, True)])
-            return receiver.bodies, await world.parked()
-
-    bodies, (parked,) = play(tmp_path, scenario)
+async def test_410_parks_at_once_and_what_is_behind_goes_on(world):
+    receiver = Receiver(lambda request: Reply(status(410 if request.body == b"1" else 200)))
+    async with serving(receiver), world.pushing():
+        company_id = await world.company("ace", notify_host=receiver.url)
+        await world.put(company_id, 0, b"0", b"1", b"2")
+        await world.until([(b"1", 1, True)])
+        bodies, (parked,) = receiver.bodies, await world.parked()
 
     assert bodies == [b"0", b"1", b"2"]
     assert (parked.last_error, parked.attempts) == ("HTTP status 410.", 1)
 
 
-def test_refused_message_is_parked_after_three_attempts_and_what_is_behind_goes_on(tmp_path):
-    async def scenario(world):
-        receiver = Receiver(lambda request: Reply(status(404 if request.body == b"1" else 200)))
-        async with serving(receiver), world.pushing():
-            company_id = await world.company("ace", notify_host=receiver.url)
-            await world.put(company_id, 0, b"1", b"2")
-            await world.put(company_id, 1, b"3")
-            for attempts, pause_ms in ((1, 1_000), (2, 5_000)):
-                await world.until([(b"1", attempts, False), (b"2", 0, False)])
-                world.move(pause_ms)
-            await world.until([(b"1", 3, True)])
-            return sorted(receiver.bodies)
+async def test_refused_message_is_parked_after_three_attempts_and_what_is_behind_goes_on(world):
+    receiver = Receiver(lambda request: Reply(status(404 if request.body == b"1" else 200)))
+    async with serving(receiver), world.pushing():
+        company_id = await world.company("ace", notify_host=receiver.url)
+        await world.put(company_id, 0, b"1", b"2")
+        await world.put(company_id, 1, b"3")
+        for attempts, pause_ms in ((1, 1_000), (2, 5_000)):
+            await world.until([(b"1", attempts, False), (b"2", 0, False)])
+            world.move(pause_ms)
+        await world.until([(b"1", 3, True)])
+        found = sorted(receiver.bodies)
 
-    assert play(tmp_path, scenario) == [b"1", b"1", b"1", b"2", b"3"]
+    assert found == [b"1", b"1", b"1", b"2", b"3"]
 
 
 def test_message_that_is_never_delivered_is_parked_when_its_time_is_over_with_all_that_are_as_old(tmp_path):
@@ -221,21 +206,18 @@ def test_message_that_is_never_delivered_is_parked_when_its_time_is_over_with_al
     assert play(tmp_path, scenario, patience_hours=0.1) == ([b"4", b"4", b"5"], {"HTTP status 503."})
 
 
-def test_same_message_has_the_same_id_at_every_attempt_and_a_timestamp_of_its_own(tmp_path):
-    async def scenario(world):
-        replies = [500, 200]
-        receiver = Receiver(lambda _: Reply(status(replies.pop(0))))
-        async with serving(receiver), world.pushing():
-            company_id = await world.company("ace", notify_host=receiver.url)
-            (message_id,) = await world.put(company_id, 0, b"{}")
-            await world.until([(b"{}", 1, False)])
-            world.move(1_000)
-            await receiver.until(2)
-            await world.until([])
-            secret = await world.store.read(lambda tx: push_secrets.find(tx, company_id))
-            return message_id, receiver.requests, secret.secret
-
-    message_id, requests, secret = play(tmp_path, scenario)
+async def test_same_message_has_the_same_id_at_every_attempt_and_a_timestamp_of_its_own(world):
+    replies = [500, 200]
+    receiver = Receiver(lambda _: Reply(status(replies.pop(0))))
+    async with serving(receiver), world.pushing():
+        company_id = await world.company("ace", notify_host=receiver.url)
+        (message_id,) = await world.put(company_id, 0, b"{}")
+        await world.until([(b"{}", 1, False)])
+        world.move(1_000)
+        await receiver.until(2)
+        await world.until([])
+        secret = await world.store.read(lambda tx: push_secrets.find(tx, company_id))
+        requests, secret = receiver.requests, secret.secret
 
     assert [request.id for request in requests] == [message_id] * 2
     times = [int(request.headers["webhook-timestamp"]) for request in requests]
@@ -245,24 +227,21 @@ def test_same_message_has_the_same_id_at_every_attempt_and_a_timestamp_of_its_ow
         assert request.headers["webhook-signature"] == "v1," + base64.b64encode(signed).decode()
 
 
-def test_company_with_both_addresses_gets_both_and_one_that_is_down_does_not_hold_up_the_other(tmp_path):
-    async def scenario(world):
-        notify, rpc = Receiver(lambda _: Reply(status(500))), Receiver()
-        async with serving(notify), serving(rpc), world.pushing():
-            company_id = await world.company(
-                "ace",
-                notify_host=notify.url,
-                rpc_notify_host="127.0.0.1",
-                rpc_notify_port=rpc.port,
-                rpc_notify_base_path="/rpc",
-            )
-            await world.put(company_id, 0, b"{}")
-            await world.put(company_id, 0, b' { "result" : 2000 }', channel=Channel.RPC_NOTIFY, method="a\nb")
-            await rpc.until(1)
-            await world.until([(b"{}", 1, False)])
-            return rpc.requests[0], len(notify.requests)
-
-    request, tried = play(tmp_path, scenario)
+async def test_company_with_both_addresses_gets_both_and_one_that_is_down_does_not_hold_up_the_other(world):
+    notify, rpc = Receiver(lambda _: Reply(status(500))), Receiver()
+    async with serving(notify), serving(rpc), world.pushing():
+        company_id = await world.company(
+            "ace",
+            notify_host=notify.url,
+            rpc_notify_host="127.0.0.1",
+            rpc_notify_port=rpc.port,
+            rpc_notify_base_path="/rpc",
+        )
+        await world.put(company_id, 0, b"{}")
+        await world.put(company_id, 0, b' { "result" : 2000 }', channel=Channel.RPC_NOTIFY, method="a\nb")
+        await rpc.until(1)
+        await world.until([(b"{}", 1, False)])
+        request, tried = rpc.requests[0], len(notify.requests)
 
     assert tried == 1
     assert (request.line, request.body) == ("POST /rpc HTTP/1.1", b' { "result" : 2000 }')
@@ -270,182 +249,163 @@ def test_company_with_both_addresses_gets_both_and_one_that_is_down_does_not_hol
     assert request.headers["x-sensor-id"] == request.headers["x-request-id"] == SENSORS[0]
 
 
-def test_new_address_is_used_as_soon_as_it_is_told_of(tmp_path):
-    async def scenario(world):
-        first, second = Receiver(), Receiver()
-        async with serving(first), serving(second), world.pushing():
-            company_id = await world.company("ace", notify_host=first.url)
-            await world.put(company_id, 0, b"1")
-            await first.until(1)
-            await world.readdress(company_id, second.url)
-            await world.put(company_id, 0, b"2")
-            await second.until(1)
-            await world.until([])
-            return first.bodies, second.bodies
+async def test_new_address_is_used_as_soon_as_it_is_told_of(world):
+    first, second = Receiver(), Receiver()
+    async with serving(first), serving(second), world.pushing():
+        company_id = await world.company("ace", notify_host=first.url)
+        await world.put(company_id, 0, b"1")
+        await first.until(1)
+        await world.readdress(company_id, second.url)
+        await world.put(company_id, 0, b"2")
+        await second.until(1)
+        await world.until([])
+        found = first.bodies, second.bodies
 
-    assert play(tmp_path, scenario) == ([b"1"], [b"2"])
-
-
-def test_company_without_an_address_any_more_has_its_messages_parked_and_can_have_them_again(tmp_path):
-    async def scenario(world):
-        receiver = Receiver()
-        async with serving(receiver):
-            company_id = await world.company("ace", notify_host=receiver.url)
-            await world.readdress(company_id, None)
-            for sensor in range(3):
-                await world.put(company_id, sensor, b"1", b"2")
-            async with world.pushing():
-                await world.until([(body, 0, True) for _ in range(3) for body in (b"1", b"2")])
-                errors = {each.last_error for each in await world.parked()}
-                await world.readdress(company_id, receiver.url)
-                await world.resend()
-                await receiver.until(6)
-                await world.until([])
-            return errors
-
-    assert play(tmp_path, scenario) == {NO_ADDRESS}
+    assert found == ([b"1"], [b"2"])
 
 
-def test_address_given_while_the_former_is_read_is_not_overwritten_by_it(tmp_path, monkeypatch):
-    async def scenario(world):
-        company_id = await world.company("ace", notify_host="http://127.0.0.1:1")
+async def test_company_without_an_address_any_more_has_its_messages_parked_and_can_have_them_again(world):
+    receiver = Receiver()
+    async with serving(receiver):
+        company_id = await world.company("ace", notify_host=receiver.url)
         await world.readdress(company_id, None)
-        async with world.pushing() as pusher:
-            receiver = pusher._receiver((company_id, Channel.NOTIFY))
-            read = world.store.read_short
+        for sensor in range(3):
+            await world.put(company_id, sensor, b"1", b"2")
+        async with world.pushing():
+            await world.until([(body, 0, True) for _ in range(3) for body in (b"1", b"2")])
+            errors = {each.last_error for each in await world.parked()}
+            await world.readdress(company_id, receiver.url)
+            await world.resend()
+            await receiver.until(6)
+            await world.until([])
+        found = errors
 
-            async def read_late(work):
-                found = await read(work)
-                monkeypatch.setattr(world.store, "read_short", read)
-                before = receiver.changes
-                await world.readdress(company_id, "http://127.0.0.1:2")
-                while receiver.changes == before:  # noqa: ASYNC110  the hint is on its way
-                    await asyncio.sleep(0.001)
-                return found
+    assert found == {NO_ADDRESS}
 
-            monkeypatch.setattr(world.store, "read_short", read_late)
+
+async def test_address_given_while_the_former_is_read_is_not_overwritten_by_it(world, monkeypatch):
+    company_id = await world.company("ace", notify_host="http://127.0.0.1:1")
+    await world.readdress(company_id, None)
+    async with world.pushing() as pusher:
+        receiver = pusher._receiver((company_id, Channel.NOTIFY))
+        read = world.store.read_short
+
+        async def read_late(work):
+            found = await read(work)
+            monkeypatch.setattr(world.store, "read_short", read)
+            before = receiver.changes
+            await world.readdress(company_id, "http://127.0.0.1:2")
+            while receiver.changes == before:  # noqa: ASYNC110  the hint is on its way
+                await asyncio.sleep(0.001)
+            return found
+
+        monkeypatch.setattr(world.store, "read_short", read_late)
+        await pusher._deliveries.find_address(receiver)
+        stale = receiver.known_until_ms
+        while receiver.known_until_ms <= world.now_ms:
             await pusher._deliveries.find_address(receiver)
-            stale = receiver.known_until_ms
-            while receiver.known_until_ms <= world.now_ms:
-                await pusher._deliveries.find_address(receiver)
-            return stale, receiver.url, receiver.known_until_ms > world.now_ms
-
-    stale, url, is_known = play(tmp_path, scenario)
+        url, is_known = receiver.url, receiver.known_until_ms > world.now_ms
 
     assert stale == 0
     assert url.startswith("http://127.0.0.1:2")
     assert is_known
 
 
-def test_messages_are_not_given_up_for_want_of_an_address_that_was_given_meanwhile(tmp_path):
-    async def scenario(world):
-        company_id = await world.company("ace", notify_host="http://127.0.0.1:1")
-        await world.put(company_id, 0, b"1", b"2")
-        key = (company_id, Channel.NOTIFY)
-        what = {"before_no": 2**62, "error": NO_ADDRESS, "now_ms": world.now_ms, "limit": 10}
+async def test_messages_are_not_given_up_for_want_of_an_address_that_was_given_meanwhile(world):
+    company_id = await world.company("ace", notify_host="http://127.0.0.1:1")
+    await world.put(company_id, 0, b"1", b"2")
+    key = (company_id, Channel.NOTIFY)
+    what = {"before_no": 2**62, "error": NO_ADDRESS, "now_ms": world.now_ms, "limit": 10}
 
-        def park(tx):
-            return outbox.park_unaddressed(tx, key, **what)
+    def park(tx):
+        return outbox.park_unaddressed(tx, key, **what)
 
-        with pytest.raises(outbox.AddressedError):
-            await world.store.write(park, locked=True)
-        before = await world.rows()
-        await world.readdress(company_id, None)
-        parked = await world.store.write(park, locked=True)
-        return before, parked, await world.rows()
-
-    before, parked, after = play(tmp_path, scenario)
+    with pytest.raises(outbox.AddressedError):
+        await world.store.write(park, locked=True)
+    before = await world.rows()
+    await world.readdress(company_id, None)
+    parked = await world.store.write(park, locked=True)
+    after = await world.rows()
 
     assert before == [(b"1", 0, False), (b"2", 0, False)]
     assert parked == 2
     assert after == [(b"1", 0, True), (b"2", 0, True)]
 
 
-def test_messages_of_a_company_that_is_gone_are_not_sent(tmp_path):
-    async def scenario(world):
-        receiver = Receiver(lambda request: Reply(status(200), after_s=0.05))
-        async with serving(receiver), world.pushing():
-            company_id = await world.company("ace", notify_host=receiver.url)
-            await world.put(company_id, 0, *numbered(20))
-            await receiver.until(1)
-            await world.store.write(lambda tx: companies.remove(tx, company_id))
-            await world.until([])
-            other = await world.company("bee", notify_host=receiver.url)
-            await world.put(other, 1, b"other")
-            await receiver.until(len(receiver.requests) + 1)
-            return receiver.bodies
-
-    bodies = play(tmp_path, scenario)
+async def test_messages_of_a_company_that_is_gone_are_not_sent(world):
+    receiver = Receiver(lambda request: Reply(status(200), after_s=0.05))
+    async with serving(receiver), world.pushing():
+        company_id = await world.company("ace", notify_host=receiver.url)
+        await world.put(company_id, 0, *numbered(20))
+        await receiver.until(1)
+        await world.store.write(lambda tx: companies.remove(tx, company_id))
+        await world.until([])
+        other = await world.company("bee", notify_host=receiver.url)
+        await world.put(other, 1, b"other")
+        await receiver.until(len(receiver.requests) + 1)
+        bodies = receiver.bodies
 
     assert len(bodies) <= 5
     assert bodies[-1] == b"other"
 
 
-def test_what_is_sent_again_goes_with_its_own_id_behind_what_waits(tmp_path):
-    async def scenario(world):
-        receiver = Receiver(lambda _: Reply(status(410)))
-        async with serving(receiver), world.pushing():
-            company_id = await world.company("ace", notify_host=receiver.url)
-            ids = await world.put(company_id, 0, b"1", b"2")
-            await world.until([(b"1", 1, True), (b"2", 1, True)])
-            receiver.answer = lambda _: OK
-            world.move(48 * HOUR_MS)
-            await world.resend(message_ids=[ids[1]])
-            await receiver.until(3)
-            await world.until([(b"1", 1, True)])
-            return ids, receiver.requests
-
-    ids, requests = play(tmp_path, scenario)
+async def test_what_is_sent_again_goes_with_its_own_id_behind_what_waits(world):
+    receiver = Receiver(lambda _: Reply(status(410)))
+    async with serving(receiver), world.pushing():
+        company_id = await world.company("ace", notify_host=receiver.url)
+        ids = await world.put(company_id, 0, b"1", b"2")
+        await world.until([(b"1", 1, True), (b"2", 1, True)])
+        receiver.answer = lambda _: OK
+        world.move(48 * HOUR_MS)
+        await world.resend(message_ids=[ids[1]])
+        await receiver.until(3)
+        await world.until([(b"1", 1, True)])
+        requests = receiver.requests
 
     assert [request.id for request in requests] == [*ids, ids[1]]
 
 
-def test_message_that_is_sent_again_has_its_full_patience_again(tmp_path):
-    async def scenario(world):
-        receiver = Receiver(lambda _: Reply(status(410)))
-        async with serving(receiver), world.pushing():
-            company_id = await world.company("ace", notify_host=receiver.url)
-            await world.put(company_id, 0, b"1")
-            await world.until([(b"1", 1, True)])
-            receiver.answer = lambda _: Reply(status(503))
-            world.move(48 * HOUR_MS)
-            await world.resend()
-            await world.until([(b"1", 1, False)])
-            receiver.answer = lambda _: OK
-            world.move(1_000)
+async def test_message_that_is_sent_again_has_its_full_patience_again(world):
+    receiver = Receiver(lambda _: Reply(status(410)))
+    async with serving(receiver), world.pushing():
+        company_id = await world.company("ace", notify_host=receiver.url)
+        await world.put(company_id, 0, b"1")
+        await world.until([(b"1", 1, True)])
+        receiver.answer = lambda _: Reply(status(503))
+        world.move(48 * HOUR_MS)
+        await world.resend()
+        await world.until([(b"1", 1, False)])
+        receiver.answer = lambda _: OK
+        world.move(1_000)
+        await world.until([])
+
+
+async def test_stop_lets_requests_under_way_end_and_begins_no_more(world):
+    receiver = Receiver(lambda _: Reply(status(200), after_s=0.2))
+    async with serving(receiver):
+        company_id = await world.company("ace", notify_host=receiver.url)
+        async with world.pushing():
+            await world.put(company_id, 0, *numbered(3))
+            await receiver.until(1)
+        found = receiver.bodies, [body for body, _, _ in await world.rows()]
+
+    assert found == (numbered(1), numbered(3)[1:])
+
+
+async def test_pusher_that_is_cancelled_sends_again_under_the_same_id(world):
+    receiver = Receiver()
+    async with serving(receiver):
+        company_id = await world.company("ace", notify_host=receiver.url)
+        (message_id,) = await world.put(company_id, 0, b"{}")
+        receiver.answer = lambda _: SILENT
+        async with world.pushing(patient=False):
+            await receiver.until(1)
+        receiver.answer = lambda _: OK
+        async with world.pushing():
             await world.until([])
+        found = {request.id for request in receiver.requests} == {message_id}, len(receiver.requests)
 
-    play(tmp_path, scenario)
-
-
-def test_stop_lets_requests_under_way_end_and_begins_no_more(tmp_path):
-    async def scenario(world):
-        receiver = Receiver(lambda _: Reply(status(200), after_s=0.2))
-        async with serving(receiver):
-            company_id = await world.company("ace", notify_host=receiver.url)
-            async with world.pushing():
-                await world.put(company_id, 0, *numbered(3))
-                await receiver.until(1)
-            return receiver.bodies, [body for body, _, _ in await world.rows()]
-
-    assert play(tmp_path, scenario) == (numbered(1), numbered(3)[1:])
-
-
-def test_pusher_that_is_cancelled_sends_again_under_the_same_id(tmp_path):
-    async def scenario(world):
-        receiver = Receiver()
-        async with serving(receiver):
-            company_id = await world.company("ace", notify_host=receiver.url)
-            (message_id,) = await world.put(company_id, 0, b"{}")
-            receiver.answer = lambda _: SILENT
-            async with world.pushing(patient=False):
-                await receiver.until(1)
-            receiver.answer = lambda _: OK
-            async with world.pushing():
-                await world.until([])
-            return {request.id for request in receiver.requests} == {message_id}, len(receiver.requests)
-
-    assert play(tmp_path, scenario) == (True, 2)
+    assert found == (True, 2)
 
 
 class Busy:
@@ -458,27 +418,24 @@ class Busy:
 
 
 @pytest.mark.parametrize("code", [429, 503])
-def test_receiver_that_asks_for_a_pause_gets_nothing_before_its_end_and_others_are_not_delayed(tmp_path, code):
-    async def scenario(world):
-        busy = Busy(code)
-        async with serving(busy.receiver), serving(Receiver()) as well, world.pushing():
-            held, other = [
-                await world.company(name, notify_host=each.url) for name, each in (("a", busy.receiver), ("b", well))
-            ]
-            await world.put(held, 0, *numbered(3))
-            await world.until_tried(1)
-            await world.put(held, 1, b"9")
-            world.move(599_999)
-            await world.put(other, 0, *numbered(3))
-            await well.until(3)
-            await world.put(held, 2, b"8")
-            await asyncio.sleep(0.1)
-            before, busy.free = len(busy.receiver.requests), True
-            world.move(1)
-            await world.until([])
-            return before, busy.receiver.bodies, well.bodies
-
-    before, bodies, others = play(tmp_path, scenario)
+async def test_receiver_that_asks_for_a_pause_gets_nothing_before_its_end_and_others_are_not_delayed(world, code):
+    busy = Busy(code)
+    async with serving(busy.receiver), serving(Receiver()) as well, world.pushing():
+        held, other = [
+            await world.company(name, notify_host=each.url) for name, each in (("a", busy.receiver), ("b", well))
+        ]
+        await world.put(held, 0, *numbered(3))
+        await world.until_tried(1)
+        await world.put(held, 1, b"9")
+        world.move(599_999)
+        await world.put(other, 0, *numbered(3))
+        await well.until(3)
+        await world.put(held, 2, b"8")
+        await asyncio.sleep(0.1)
+        before, busy.free = len(busy.receiver.requests), True
+        world.move(1)
+        await world.until([])
+        bodies, others = busy.receiver.bodies, well.bodies
 
     assert before == 1
     assert [body for body in bodies[1:] if body in numbered(3)] == numbered(3)
@@ -487,90 +444,83 @@ def test_receiver_that_asks_for_a_pause_gets_nothing_before_its_end_and_others_a
 
 
 @pytest.mark.parametrize("asked", [False, True])
-def test_pause_that_a_receiver_asked_for_outlives_its_process_unless_somebody_ends_it(tmp_path, asked):
-    async def scenario(world):
-        busy = Busy()
-        async with serving(busy.receiver):
-            company_id = await world.company("ace", notify_host=busy.receiver.url)
-            async with world.pushing():
-                await world.put(company_id, 0, *numbered(2))
-                await world.until_tried(1)
-            busy.free = True
-            world.move(1_000)
-            async with world.pushing():
-                await world.put(company_id, 1, b"9")
-                await asyncio.sleep(0.2)
-                before = len(busy.receiver.requests)
-                if asked:
-                    await world.send_now(company_id)
-                else:
-                    world.move(599_000)
-                await world.until([])
-            return before, sorted(busy.receiver.bodies)
-
+async def test_pause_that_a_receiver_asked_for_outlives_its_process_unless_somebody_ends_it(world, asked):
     first, second = numbered(2)
-    assert play(tmp_path, scenario) == (1, [b"9", first, first, second])
+    busy = Busy()
+    async with serving(busy.receiver):
+        company_id = await world.company("ace", notify_host=busy.receiver.url)
+        async with world.pushing():
+            await world.put(company_id, 0, *numbered(2))
+            await world.until_tried(1)
+        busy.free = True
+        world.move(1_000)
+        async with world.pushing():
+            await world.put(company_id, 1, b"9")
+            await asyncio.sleep(0.2)
+            before = len(busy.receiver.requests)
+            if asked:
+                await world.send_now(company_id)
+            else:
+                world.move(599_000)
+            await world.until([])
+        found = before, sorted(busy.receiver.bodies)
+
+    assert found == (1, [b"9", first, first, second])
 
 
 @pytest.mark.parametrize("code", [408, 500])
-def test_retry_after_of_other_statuses_and_malformed_ones_are_ignored(tmp_path, code):
-    async def scenario(world):
-        busy = Busy(code) if code == 408 else Busy(503, "soon")
-        async with serving(busy.receiver), world.pushing():
-            company_id = await world.company("ace", notify_host=busy.receiver.url)
-            await world.put(company_id, 0, b"0")
-            await world.until_tried(1)
-            world.move(1_000)
-            await busy.receiver.until(2)
-            return True
+async def test_retry_after_of_other_statuses_and_malformed_ones_are_ignored(world, code):
+    busy = Busy(code) if code == 408 else Busy(503, "soon")
+    async with serving(busy.receiver), world.pushing():
+        company_id = await world.company("ace", notify_host=busy.receiver.url)
+        await world.put(company_id, 0, b"0")
+        await world.until_tried(1)
+        world.move(1_000)
+        await busy.receiver.until(2)
+        found = True
 
-    assert play(tmp_path, scenario)
-
-
-def test_private_address_is_not_asked_and_its_message_waits(tmp_path):
-    async def scenario(world):
-        receiver = Receiver()
-        async with serving(receiver), world.pushing(allow_private=False):
-            company_id = await world.company("ace", notify_host=receiver.url)
-            await world.put(company_id, 0, b"{}")
-            await world.until([(b"{}", 1, False)])
-            return receiver.connections
-
-    assert play(tmp_path, scenario) == 0
+    assert found
 
 
-def test_store_that_is_away_for_a_moment_loses_nothing(tmp_path):
-    async def scenario(world):
-        receiver = Receiver()
-        async with serving(receiver):
-            company_id = await world.company("ace", notify_host=receiver.url)
-            await world.put(company_id, 0, *numbered(5))
-            lock = stores.WriteLock(tmp_path)
-            async with world.pushing():
-                await receiver.until(1)
-                await asyncio.to_thread(lock.take)
-                await receiver.until(5)
-                lock.close()
-                await world.until([])
-            return receiver.bodies
+async def test_private_address_is_not_asked_and_its_message_waits(world):
+    receiver = Receiver()
+    async with serving(receiver), world.pushing(allow_private=False):
+        company_id = await world.company("ace", notify_host=receiver.url)
+        await world.put(company_id, 0, b"{}")
+        await world.until([(b"{}", 1, False)])
+        found = receiver.connections
 
-    assert play(tmp_path, scenario) == numbered(5)
+    assert found == 0
 
 
-def test_backlog_longer_than_memory_is_delivered_in_order(tmp_path):
-    async def scenario(world):
-        receiver = Receiver()
-        async with serving(receiver):
-            company_id = await world.company("ace", notify_host=receiver.url)
-            for number in range(0, 1_500, 100):
-                for sensor in range(2):
-                    await world.put(company_id, sensor, *(b"%d:%d" % (sensor, number + step) for step in range(100)))
-            async with world.pushing():
-                await receiver.until(3_000, timeout_s=30)
-                await world.until([])
-            return receiver.bodies
+async def test_store_that_is_away_for_a_moment_loses_nothing(world, tmp_path):
+    receiver = Receiver()
+    async with serving(receiver):
+        company_id = await world.company("ace", notify_host=receiver.url)
+        await world.put(company_id, 0, *numbered(5))
+        lock = stores.WriteLock(tmp_path)
+        async with world.pushing():
+            await receiver.until(1)
+            await asyncio.to_thread(lock.take)
+            await receiver.until(5)
+            lock.close()
+            await world.until([])
+        found = receiver.bodies
 
-    bodies = play(tmp_path, scenario)
+    assert found == numbered(5)
+
+
+async def test_backlog_longer_than_memory_is_delivered_in_order(world):
+    receiver = Receiver()
+    async with serving(receiver):
+        company_id = await world.company("ace", notify_host=receiver.url)
+        for number in range(0, 1_500, 100):
+            for sensor in range(2):
+                await world.put(company_id, sensor, *(b"%d:%d" % (sensor, number + step) for step in range(100)))
+        async with world.pushing():
+            await receiver.until(3_000, timeout_s=30)
+            await world.until([])
+        bodies = receiver.bodies
 
     for sensor in range(2):
         mine = [body for body in bodies if body.startswith(b"%d:" % sensor)]

@@ -36,59 +36,53 @@ def names(tx: ReadTx) -> list[str]:
     return [row.name for row in tx.all(select(secret.c.name).order_by(secret.c.name))]
 
 
-def test_look_ups_of_one_turn_share_a_view_and_the_next_turn_sees_the_commit(file):
-    async def play() -> list[list[str]]:
-        store = SqliteStore(file)
-        with another(file) as program:
-            seen = [await store.read_short(names)]  # nothing here waits, so this is one turn
-            keep(program, "a")
-            seen.append(await store.read_short(names))
-            await asyncio.sleep(0)
-            seen.append(await store.read_short(names))
-        await store.close()
-        return seen
+async def test_look_ups_of_one_turn_share_a_view_and_the_next_turn_sees_the_commit(file):
+    store = SqliteStore(file)
+    with another(file) as program:
+        seen = [await store.read_short(names)]  # nothing here waits, so this is one turn
+        keep(program, "a")
+        seen.append(await store.read_short(names))
+        await asyncio.sleep(0)
+        seen.append(await store.read_short(names))
+    await store.close()
 
-    assert asyncio.run(play()) == [[], [], ["a"]]
+    assert seen == [[], [], ["a"]]
 
 
-def test_whoever_hears_of_a_commit_sees_it(file):
+async def test_whoever_hears_of_a_commit_sees_it(file):
     """Readers in every turn keep a view open nearly all the time; none may be older than a write that returned."""
 
-    async def play() -> int:
-        store = SqliteStore(file)
-        late = 0
+    store = SqliteStore(file)
+    late = 0
 
-        async def read_on() -> None:
-            while True:
-                await store.read_short(names)
-                await asyncio.sleep(0)
+    async def read_on() -> None:
+        while True:
+            await store.read_short(names)
+            await asyncio.sleep(0)
 
-        reader = asyncio.create_task(read_on())
-        for number in range(300):
-            name = f"{number:04}"
-            await store.write(lambda tx, name=name: tx.run(secret.insert().values(name=name, value=b"")))
-            late += (await store.read_short(names))[-1] != name
-        reader.cancel()
-        await store.close()
-        return late
+    reader = asyncio.create_task(read_on())
+    for number in range(300):
+        name = f"{number:04}"
+        await store.write(lambda tx, name=name: tx.run(secret.insert().values(name=name, value=b"")))
+        late += (await store.read_short(names))[-1] != name
+    reader.cancel()
+    await store.close()
 
-    assert asyncio.run(play()) == 0
+    assert late == 0
 
 
-def test_look_up_that_refuses_leaves_the_view_to_the_others(file):
+async def test_look_up_that_refuses_leaves_the_view_to_the_others(file):
     def refuse(tx: ReadTx) -> None:
         raise NotFound("There is nothing.")
 
-    async def play() -> list[str]:
-        store = SqliteStore(file)
-        with another(file) as program:
-            keep(program, "a")
-            with pytest.raises(NotFound):
-                await store.read_short(refuse)
-            seen = await store.read_short(names)
-            await asyncio.sleep(0)
-            program.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # would fail while a view is open
-        await store.close()
-        return seen
+    store = SqliteStore(file)
+    with another(file) as program:
+        keep(program, "a")
+        with pytest.raises(NotFound):
+            await store.read_short(refuse)
+        seen = await store.read_short(names)
+        await asyncio.sleep(0)
+        program.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # would fail while a view is open
+    await store.close()
 
-    assert asyncio.run(play()) == ["a"]
+    assert seen == ["a"]

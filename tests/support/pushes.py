@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -190,14 +190,21 @@ class World:
         await sender.close()
 
 
-def play(tmp_path: Path, scenario: Callable[[World], Awaitable[T]], **settings: Any) -> T:
+@contextlib.contextmanager
+def opened(folder: Path, runner: asyncio.Runner, **settings: Any) -> Iterator[World]:
+    """A fresh world in the runner's loop; `settings` are those of `config.Push`."""
+
+    async def made() -> World:
+        return World(stores.fresh(folder).open(), config.Push(**settings))
+
+    world = runner.run(made())
+    try:
+        yield world
+    finally:
+        runner.run(world.store.close())
+
+
+def play(tmp_path: Path, scenario: Callable[[World], Coroutine[Any, Any, T]], **settings: Any) -> T:
     """What the scenario returns; `settings` are those of `config.Push`."""
-
-    async def within() -> T:
-        store = stores.fresh(tmp_path).open()
-        try:
-            return await scenario(World(store, config.Push(**settings)))
-        finally:
-            await store.close()
-
-    return asyncio.run(within())
+    with asyncio.Runner() as runner, opened(tmp_path, runner, **settings) as world:
+        return runner.run(scenario(world))
