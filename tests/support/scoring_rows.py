@@ -1,7 +1,8 @@
 """Rows that a closed trip leaves behind, made by hand, and a scorer over them."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
@@ -196,15 +197,23 @@ def task_of(packed: Iterable[bytes], **changes: Any) -> Task:
     return Task(job._replace(**changes), b"".join(packed))
 
 
+@contextmanager
+def opened(folder: Path, runner: asyncio.Runner, **scoring: Any) -> Iterator[Rig]:
+    """A fresh rig with a vehicle, in the runner's loop."""
+
+    async def made() -> Rig:
+        rig = Rig(folder, **scoring)
+        await rig.add_vehicle()
+        return rig
+
+    rig = runner.run(made())
+    try:
+        yield rig
+    finally:
+        runner.run(rig.store.close())
+
+
 def played(folder: Path, play: Callable[[Rig], Any], **scoring: Any) -> Any:
     """What the play on a fresh rig returns."""
-
-    async def run() -> Any:
-        rig = Rig(folder, **scoring)
-        try:
-            await rig.add_vehicle()
-            return await play(rig)
-        finally:
-            await rig.store.close()
-
-    return asyncio.run(run())
+    with asyncio.Runner() as runner, opened(folder, runner, **scoring) as rig:
+        return runner.run(play(rig))

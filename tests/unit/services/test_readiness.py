@@ -192,21 +192,17 @@ def test_store_that_met_a_fault_is_not_ready_at_once_and_says_which(fault: Fault
     assert wrong(report)["store"].startswith(f"The store met {fault.value}. ")
 
 
-def test_store_that_does_not_answer_is_not_ready_and_is_not_asked_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_store_that_does_not_answer_is_not_ready_and_is_not_asked_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readiness, "PATIENCE_S", 0.01)
     monkeypatch.setattr(readiness, "EVERY_S", 0.001)
     store = Store(hangs=True)
     found = made(store)
 
-    async def play() -> Report:
-        async with asyncio.TaskGroup() as tasks:
-            running = tasks.create_task(found.run())
-            await asyncio.sleep(0.1)
-            report = found.report()
-            running.cancel()
-        return report
-
-    report = asyncio.run(play())
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(found.run())
+        await asyncio.sleep(0.1)
+        report = found.report()
+        running.cancel()
 
     assert wrong(report) == {"store": "The store does not answer within 0.01 s."}
     assert store.asked == 1
@@ -230,7 +226,7 @@ def test_bus_that_is_away_is_not_ready_where_it_matters() -> None:
     assert wrong(looked(made(reach_bus=_no_bus))) == {"bus": "The bus does not answer: _TRANSPORT."}
 
 
-def test_first_look_waits_for_store_and_machine_and_not_for_the_bus() -> None:
+async def test_first_look_waits_for_store_and_machine_and_not_for_the_bus() -> None:
     async def never() -> None:
         await asyncio.Event().wait()
 
@@ -242,18 +238,15 @@ def test_first_look_waits_for_store_and_machine_and_not_for_the_bus() -> None:
 
     found = made(reach_bus=never, measure=measure)
 
-    async def play() -> tuple[bool, Report]:
-        async with asyncio.TaskGroup() as tasks:
-            running = tasks.create_task(found.run())
-            looked = tasks.create_task(found.looked())
-            await asyncio.sleep(0.05)
-            early = looked.done()
-            measured.set()
-            await asyncio.wait_for(looked, 20)
-            running.cancel()
-        return early, found.report()
-
-    early, report = asyncio.run(play())
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(found.run())
+        looked = tasks.create_task(found.looked())
+        await asyncio.sleep(0.05)
+        early = looked.done()
+        measured.set()
+        await asyncio.wait_for(looked, 20)
+        running.cancel()
+    report = found.report()
 
     assert not early
     assert list(wrong(report)) == ["disk"]

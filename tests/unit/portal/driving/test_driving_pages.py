@@ -1,14 +1,13 @@
 """The driver's page, taking a vehicle and giving it back by the code in its cab, and the code."""
 
 import re
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 import segno
 from sqlalchemy import update
-from tests.support import delegating, rest
+from tests.support import delegating
 from tests.support.portal import Browser, Page, form_of
 from tests.support.rest import Login, Rest
 from tests.unit.api import test_trip_drivers as trips
@@ -260,35 +259,21 @@ class Names:
         return [PlaceName(road="Hauptstrasse", place="Vaduz") for _ in points]
 
 
-def test_driver_starts_at_the_own_trips_with_what_cost_most(tmp_path: Path) -> None:
-    async def play(app: Rest) -> Any:
-        own = await trips.cast(app)  # type: ignore[no-untyped-call]
-        await app.store.write(lambda tx: tx.run(update(trip).values(start_ms=trip.c.created_ms)))
-        app.change(places=Names())
-        driver = Browser(app, own.driver)
-        begun = (await driver.get("/")).headers["location"]
-        page, korean = await driver.get("/drive"), await driver.get("/drive", **KOREAN)
-        told = await own.explanation()
-        (link,) = {each for each in Page(page.text).hrefs if f"{own.trip_id}/contest" in each}
-        form = await driver.get(link)
-        colleague = Page((await Browser(app, own.colleague).get("/drive")).text)
-        sent = await driver.send(link.partition("?")[0], {"reason": "LIMIT", "text": "80."}, at=link)
-        after = Page((await driver.get("/drive")).text)
-        director = Browser(app, own.director)
-        return (
-            own,
-            begun,
-            Page(page.text),
-            korean.text,
-            told,
-            form,
-            colleague,
-            sent,
-            after,
-            await director.get("/drive"),
-        )
-
-    own, begun, page, korean, told, form, colleague, sent, after, of_director = rest.run(tmp_path, play)
+async def test_driver_starts_at_the_own_trips_with_what_cost_most(app: Rest) -> None:
+    own = await trips.cast(app)  # type: ignore[no-untyped-call]
+    await app.store.write(lambda tx: tx.run(update(trip).values(start_ms=trip.c.created_ms)))
+    app.change(places=Names())
+    driver = Browser(app, own.driver)
+    begun = (await driver.get("/")).headers["location"]
+    page, korean = await driver.get("/drive"), await driver.get("/drive", **KOREAN)
+    told = await own.explanation()
+    (link,) = {each for each in Page(page.text).hrefs if f"{own.trip_id}/contest" in each}
+    form = await driver.get(link)
+    colleague = Page((await Browser(app, own.colleague).get("/drive")).text)
+    sent = await driver.send(link.partition("?")[0], {"reason": "LIMIT", "text": "80."}, at=link)
+    after = Page((await driver.get("/drive")).text)
+    director = Browser(app, own.director)
+    page, korean, of_director = Page(page.text), korean.text, await director.get("/drive")
 
     dearest = max(each["cost"] for each in told["harshEvents"])
     assert begun == "/drive"

@@ -218,29 +218,26 @@ async def test_company_that_owned_and_drove_is_named_nowhere_after_all_is_delete
     assert found == ([(400, 30)] * 2, {}, {})
 
 
-def test_score_judged_before_its_driver_was_deleted_is_judged_again_without(tmp_path):
+async def test_score_judged_before_its_driver_was_deleted_is_judged_again_without(tmp_path):
     calm = scoring_rows.drive(*[50.0] * 20)
 
-    async def play():
-        rig = scoring_rows.Rig(tmp_path)
-        await rig.add_vehicle()
-        await rig.add_trip(calm, distance_m=10_000)
-        work = await rig.store.read(
-            lambda tx: [score_rows.task(tx, job) for job in score_rows.due(tx, now_ms=rig.now_ms, limit=9)]
-        )
-        policy = await rig.write(lambda tx: policies.keep(tx, Rules(), now_ms=rig.now_ms))
-        results = judged(work, {None: policy})
-        await rig.write(lambda tx: remains.erase_some_of_person(tx, UserId(scoring_rows.DRIVER), limit=50))
-        kept = await rig.write(
-            lambda tx: scores_results.keep(tx, results, ids=rig.ids, now_ms=rig.now_ms, zone=scoring_rows.ZONE)
-        )
-        named = await rig.rows(tables.driving_score, "user_id")
-        await rig.drain()
-        left = await rig.rows(tables.driving_score, "user_id"), await rig.rows(tables.vehicle_score, "user_id")
-        await rig.store.close()
-        return [task.job.user_id for task in work], kept, named, left
-
-    judged_for, kept, named, left = asyncio.run(play())
+    rig = scoring_rows.Rig(tmp_path)
+    await rig.add_vehicle()
+    await rig.add_trip(calm, distance_m=10_000)
+    work = await rig.store.read(
+        lambda tx: [score_rows.task(tx, job) for job in score_rows.due(tx, now_ms=rig.now_ms, limit=9)]
+    )
+    policy = await rig.write(lambda tx: policies.keep(tx, Rules(), now_ms=rig.now_ms))
+    results = judged(work, {None: policy})
+    await rig.write(lambda tx: remains.erase_some_of_person(tx, UserId(scoring_rows.DRIVER), limit=50))
+    kept = await rig.write(
+        lambda tx: scores_results.keep(tx, results, ids=rig.ids, now_ms=rig.now_ms, zone=scoring_rows.ZONE)
+    )
+    named = await rig.rows(tables.driving_score, "user_id")
+    await rig.drain()
+    left = await rig.rows(tables.driving_score, "user_id"), await rig.rows(tables.vehicle_score, "user_id")
+    await rig.store.close()
+    judged_for = [task.job.user_id for task in work]
 
     assert judged_for == [scoring_rows.DRIVER]
     assert (kept, named) == ([], [])

@@ -294,19 +294,15 @@ class Source:
         self.told += tokens
 
 
-def test_a_long_batch_is_acknowledged_to_some_at_a_turn() -> None:
+async def test_a_long_batch_is_acknowledged_to_some_at_a_turn() -> None:
     sources = [Source() for _ in range(2 * TOLD_AT_ONCE + 1)]
     frames = [Frame(source, "topic", b"", 0, number) for source in sources for number in (1, 2)]
 
-    async def play() -> list[int]:
-        acknowledging = asyncio.ensure_future(acknowledge(frames))  # type: ignore[arg-type]
-        seen = []
-        while not acknowledging.done():
-            await asyncio.sleep(0)
-            seen.append(sum(bool(source.told) for source in sources))
-        return seen
-
-    seen = asyncio.run(play())
+    acknowledging = asyncio.ensure_future(acknowledge(frames))  # type: ignore[arg-type]
+    seen = []
+    while not acknowledging.done():
+        await asyncio.sleep(0)
+        seen.append(sum(bool(source.told) for source in sources))
 
     assert [source.told for source in sources] == [[1, 2]] * len(sources)
     assert seen[:3] == [TOLD_AT_ONCE, 2 * TOLD_AT_ONCE, 2 * TOLD_AT_ONCE + 1]

@@ -161,18 +161,15 @@ def test_annulment_holds_however_the_trip_is_scored_anew(tmp_path, change):
     assert policy == [(4 if change == "other policy" else 1,)]
 
 
-def test_scores_without_what_is_annulled_equal_those_from_scratch(tmp_path):
+async def test_scores_without_what_is_annulled_equal_those_from_scratch(rig):
     """A second trip has the same samples but for the braking: what is left counts the same."""
 
-    async def play(rig):
-        court = await Court(rig).convene()
-        calm = [*SPEEDS[:11], 46, 34, *SPEEDS[13:]]
-        await court.decide(await court.open(await court.event_of(EventType.DECELERATION)))
-        await rig.add_trip(drive(*calm), distance_m=10_000)
-        await rig.drain()
-        return await rig.rows(tables.driving_score, "score", "accel", "de_accel", "over_speed", "over_speed_s")
-
-    annulled, calm = played(tmp_path, play)
+    court = await Court(rig).convene()
+    calm = [*SPEEDS[:11], 46, 34, *SPEEDS[13:]]
+    await court.decide(await court.open(await court.event_of(EventType.DECELERATION)))
+    await rig.add_trip(drive(*calm), distance_m=10_000)
+    await rig.drain()
+    annulled, calm = await rig.rows(tables.driving_score, "score", "accel", "de_accel", "over_speed", "over_speed_s")
 
     assert annulled == calm
 
@@ -277,15 +274,13 @@ def test_trip_has_so_many_disputes_at_most(tmp_path, known, refusal):
     assert heard(tmp_path, play) == refusal
 
 
-def test_trip_that_is_not_scored_is_not_contested(tmp_path):
-    async def play(rig):
-        court = await Court(rig).convene()
-        await rig.write(lambda tx: tx.run(update(tables.trip).values(distance_m=10)))
-        await rig.ask_again(court.trip_no)
-        await rig.drain()
-        return await refused(court.open())
+async def test_trip_that_is_not_scored_is_not_contested(rig):
+    court = await Court(rig).convene()
+    await rig.write(lambda tx: tx.run(update(tables.trip).values(distance_m=10)))
+    await rig.ask_again(court.trip_no)
+    await rig.drain()
 
-    assert played(tmp_path, play) == (reads.NoScoreYet, "not_scored")
+    assert await refused(court.open()) == (reads.NoScoreYet, "not_scored")
 
 
 def test_event_of_a_trip_too_long_to_explain_is_contested_by_its_instant(tmp_path, monkeypatch):

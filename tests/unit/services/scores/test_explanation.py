@@ -51,22 +51,15 @@ def test_costs_add_up_to_what_the_score_lacks(speeds, harsh_weight, overspeed_we
         assert sum(costs(told)) == pytest.approx(100 - told.score, abs=1e-9)
 
 
-def test_every_kept_event_is_found_with_its_id(tmp_path):
-    async def play(rig):
-        no = await rig.add_trip(drive(*HARSH), distance_m=10_000)
-        await rig.drain()
-        trip_id = (await rig.rows(tables.trip, "id"))[0][0]
-        kept = await rig.store.read(lambda tx: score_reads.to_explain(tx, trip_id))
-        job = await rig.store.read(lambda tx: scores.as_if_asked(tx, no))
-        task = await rig.store.read(lambda tx: scores.task(tx, job))
-        events = await rig.store.read(lambda tx: score_reads.events_of_trip(tx, no))
-        return (
-            kept,
-            explanation.of_trip(task, Rules(), events, utc_offset_ms=0),
-            await rig.rows(tables.gps_event, "id"),
-        )
-
-    kept, told, ids = played(tmp_path, play)
+async def test_every_kept_event_is_found_with_its_id(rig):
+    no = await rig.add_trip(drive(*HARSH), distance_m=10_000)
+    await rig.drain()
+    trip_id = (await rig.rows(tables.trip, "id"))[0][0]
+    kept = await rig.store.read(lambda tx: score_reads.to_explain(tx, trip_id))
+    job = await rig.store.read(lambda tx: scores.as_if_asked(tx, no))
+    task = await rig.store.read(lambda tx: scores.task(tx, job))
+    events = await rig.store.read(lambda tx: score_reads.events_of_trip(tx, no))
+    told, ids = explanation.of_trip(task, Rules(), events, utc_offset_ms=0), await rig.rows(tables.gps_event, "id")
 
     found = [each.event_id for each in told.manoeuvres] + [one for each in told.stretches for one in each.event_ids]
     assert sorted(found) == sorted(row[0] for row in ids)

@@ -147,22 +147,19 @@ def test_batch_of_trips_finds_in_each_what_it_finds_alone():
     ]
 
 
-def test_accepted_dispute_is_in_the_stored_findings_once_the_trip_is_scored_anew(tmp_path):
-    async def play(rig):
-        no = await rig.add_trip(drive(*HARSH), distance_m=10_000)
-        await rig.drain()
-        desk = DisputeService(store=rig.store, ids=rig.ids, clock=lambda: rig.now_ms)
-        of = TripId(await trip_id_of(rig, no))
-        event_id = (await rig.rows(tables.gps_event, "id"))[-1][0]
-        opened = await desk.open(actor=ASKING, trip_id=of, reason=Reason.LIMIT, text="t", event_id=event_id)
-        before = await both(rig, no)
-        await rig.write(lambda tx: desk.decide(tx, actor=MANAGER, dispute_id=opened.id, accept=True, answer="a"))
-        between = explanations.explained(of, await facts_of(rig, no), ZONE)
-        rig.now_ms += 1_000
-        await rig.drain()
-        return before, between, await both(rig, no), opened.id, Id(event_id)
-
-    before, between, after, dispute_id, event_id = played(tmp_path, play)
+async def test_accepted_dispute_is_in_the_stored_findings_once_the_trip_is_scored_anew(rig):
+    no = await rig.add_trip(drive(*HARSH), distance_m=10_000)
+    await rig.drain()
+    desk = DisputeService(store=rig.store, ids=rig.ids, clock=lambda: rig.now_ms)
+    of = TripId(await trip_id_of(rig, no))
+    event_id = (await rig.rows(tables.gps_event, "id"))[-1][0]
+    opened = await desk.open(actor=ASKING, trip_id=of, reason=Reason.LIMIT, text="t", event_id=event_id)
+    before = await both(rig, no)
+    await rig.write(lambda tx: desk.decide(tx, actor=MANAGER, dispute_id=opened.id, accept=True, answer="a"))
+    between = explanations.explained(of, await facts_of(rig, no), ZONE)
+    rig.now_ms += 1_000
+    await rig.drain()
+    after, dispute_id, event_id = await both(rig, no), opened.id, Id(event_id)
 
     assert before[0] == before[1]
     # Until it is scored anew, the score and its explanation are those of before.
@@ -176,67 +173,58 @@ def test_accepted_dispute_is_in_the_stored_findings_once_the_trip_is_scored_anew
     assert after[0].version != before[0].version
 
 
-def test_findings_stay_when_judging_finds_the_same_and_change_with_the_policy(tmp_path):
-    async def play(rig):
-        no = await rig.add_trip(drive(*HARSH), distance_m=10_000)
-        await rig.drain()
-        kept = [await rig.rows(tables.trip_findings, *tables.trip_findings.c.keys())]
-        await rig.ask_again(no)
-        rig.now_ms += 1_000
-        await rig.drain()
-        kept.append(await rig.rows(tables.trip_findings, *tables.trip_findings.c.keys()))
-        await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, 2, from_ms=0, now_ms=0))
-        await rig.ask_again(no)
-        await rig.drain()
-        return *kept, await rig.rows(tables.trip_findings, "policy", "changed_ms")
-
-    first, same, other = played(tmp_path, play)
+async def test_findings_stay_when_judging_finds_the_same_and_change_with_the_policy(rig):
+    no = await rig.add_trip(drive(*HARSH), distance_m=10_000)
+    await rig.drain()
+    kept = [await rig.rows(tables.trip_findings, *tables.trip_findings.c.keys())]
+    await rig.ask_again(no)
+    rig.now_ms += 1_000
+    await rig.drain()
+    kept.append(await rig.rows(tables.trip_findings, *tables.trip_findings.c.keys()))
+    await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, 2, from_ms=0, now_ms=0))
+    await rig.ask_again(no)
+    await rig.drain()
+    first, same, other = *kept, await rig.rows(tables.trip_findings, "policy", "changed_ms")
 
     assert same == first
     assert (first[0][2], first[0][3]) == (1, NOW_MS)
     assert other == [(2, NOW_MS + 1_000)]
 
 
-def test_samples_that_arrive_change_the_version_before_the_trip_is_scored_anew(tmp_path):
-    async def play(rig):
-        no = await rig.add_trip(drive(*HARSH), distance_m=10_000)
-        await rig.drain()
-        of = await trip_id_of(rig, no)
-        seen = []
+async def test_samples_that_arrive_change_the_version_before_the_trip_is_scored_anew(rig):
+    no = await rig.add_trip(drive(*HARSH), distance_m=10_000)
+    await rig.drain()
+    of = await trip_id_of(rig, no)
+    seen = []
 
-        async def look():
-            answer = explanations.explained(of, await facts_of(rig, no), ZONE)
-            seen.append((answer.version, answer.quality.samples))
-            assert await rig.store.read(lambda tx: reads.version(tx, actor=ASKING, of=of)) == answer.version
+    async def look():
+        answer = explanations.explained(of, await facts_of(rig, no), ZONE)
+        seen.append((answer.version, answer.quality.samples))
+        assert await rig.store.read(lambda tx: reads.version(tx, actor=ASKING, of=of)) == answer.version
 
-        await look()
-        await look()
-        await rig.write(lambda tx: add_microtrip(tx, rig.ids, no, b"".join(along([50.0] * 60, lambda each: each + 60))))
-        await look()
-        await rig.ask_again(no)
-        rig.now_ms += 1_000
-        await rig.drain()
-        await look()
-        return seen
-
-    first, again, more, anew = played(tmp_path, play)
+    await look()
+    await look()
+    await rig.write(lambda tx: add_microtrip(tx, rig.ids, no, b"".join(along([50.0] * 60, lambda each: each + 60))))
+    await look()
+    await rig.ask_again(no)
+    rig.now_ms += 1_000
+    await rig.drain()
+    await look()
+    first, again, more, anew = seen
 
     assert first == again
     assert len({first[0], more[0], anew[0]}) == 3
     assert first[1] == more[1] < anew[1]
 
 
-def test_trip_that_grew_too_long_to_be_explained_has_no_findings_any_more(tmp_path, monkeypatch):
-    async def play(rig):
-        no = await rig.add_trip(drive(*[50.0] * 40), distance_m=10_000)
-        await rig.drain()
-        before = await rig.rows(tables.trip_findings, "trip_no")
-        monkeypatch.setattr(reads, "EXPLAINED", 39)
-        await rig.ask_again(no)
-        await rig.drain()
-        return [no], before, await rig.rows(tables.trip_findings, "trip_no")
-
-    nos, before, after = played(tmp_path, play)
+async def test_trip_that_grew_too_long_to_be_explained_has_no_findings_any_more(rig, monkeypatch):
+    no = await rig.add_trip(drive(*[50.0] * 40), distance_m=10_000)
+    await rig.drain()
+    before = await rig.rows(tables.trip_findings, "trip_no")
+    monkeypatch.setattr(reads, "EXPLAINED", 39)
+    await rig.ask_again(no)
+    await rig.drain()
+    nos, after = [no], await rig.rows(tables.trip_findings, "trip_no")
 
     assert [row[0] for row in before] == nos
     assert after == []
@@ -251,25 +239,23 @@ def test_findings_of_an_hour_are_small():
     assert len(findings.written(found)) < 16_384
 
 
-def test_many_events_are_not_read_on_the_event_loop(tmp_path, monkeypatch):
-    async def play(rig):
-        no = await rig.add_trip(drive(*HARSH), distance_m=10_000)
-        await rig.drain()
-        of = await trip_id_of(rig, no)
+async def test_many_events_are_not_read_on_the_event_loop(rig, monkeypatch):
+    no = await rig.add_trip(drive(*HARSH), distance_m=10_000)
+    await rig.drain()
+    of = await trip_id_of(rig, no)
 
-        async def at_once():
-            return [
-                await rig.store.read(lambda tx, read=read: read(tx, actor=ASKING, of=of)) is not None
-                for read in (reads.to_explain_at_once, reads.to_explain_stored)
-            ]
+    async def at_once():
+        return [
+            await rig.store.read(lambda tx, read=read: read(tx, actor=ASKING, of=of)) is not None
+            for read in (reads.to_explain_at_once, reads.to_explain_stored)
+        ]
 
-        seen = [await at_once()]
-        monkeypatch.setattr(reads, "_FEW_EVENTS", 2)
-        seen.append(await at_once())
-        monkeypatch.setattr(reads, "_MANY_EVENTS", 2)
-        seen.append(await at_once())
-        monkeypatch.undo()
-        await outdate(rig)
-        return [*seen, await at_once()]
+    seen = [await at_once()]
+    monkeypatch.setattr(reads, "_FEW_EVENTS", 2)
+    seen.append(await at_once())
+    monkeypatch.setattr(reads, "_MANY_EVENTS", 2)
+    seen.append(await at_once())
+    monkeypatch.undo()
+    await outdate(rig)
 
-    assert played(tmp_path, play) == [[True, True], [False, True], [False, False], [False, False]]
+    assert [*seen, await at_once()] == [[True, True], [False, True], [False, False], [False, False]]

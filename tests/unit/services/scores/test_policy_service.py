@@ -32,14 +32,11 @@ async def previewed(rig, rules, trips=(START, CALM, START)):
     return await desk_of(rig).preview(COMPANY, policy, HOLDER)
 
 
-def test_preview_counts_scores_that_move_and_keeps_nothing(tmp_path):
-    async def play(rig):
-        before = None
-        found = await previewed(rig, MILD)
-        before = await rig.rows(tables.driving_score, "policy", "created_ms")
-        return found, before
-
-    found, kept = played(tmp_path, play)
+async def test_preview_counts_scores_that_move_and_keeps_nothing(rig):
+    before = None
+    found = await previewed(rig, MILD)
+    before = await rig.rows(tables.driving_score, "policy", "created_ms")
+    kept = before
 
     assert (found.judged, found.same, found.moved, found.lost) == (3, 1, 2, 0)
     assert found.sum == pytest.approx(2 * found.most)
@@ -56,18 +53,15 @@ def test_preview_has_means_and_the_largest_changes_first(tmp_path):
     assert found.movers[0].after - found.movers[0].before == found.most
 
 
-def test_preview_ends_in_time(tmp_path, monkeypatch):
+async def test_preview_ends_in_time(rig, monkeypatch):
     monkeypatch.setattr(policy_service.rescore, "TRIED", 1)
 
-    async def play(rig):
-        await previewed(rig, MILD)
-        policy = await rig.write(lambda tx: policies.keep(tx, MILD, now_ms=1))
-        desk, step = desk_of(rig), iter(range(0, 10_000, 600))
-        desk._clock = lambda: next(step)
-        return await desk.preview(COMPANY, policy, HOLDER)
+    await previewed(rig, MILD)
+    policy = await rig.write(lambda tx: policies.keep(tx, MILD, now_ms=1))
+    desk, step = desk_of(rig), iter(range(0, 10_000, 600))
+    desk._clock = lambda: next(step)
 
-    # It begins at 0 and asks the clock after each trip: 600, 1200.
-    assert played(tmp_path, play).judged == 2
+    assert (await desk.preview(COMPANY, policy, HOLDER)).judged == 2
 
 
 def test_preview_says_which_trips_would_have_no_score(tmp_path):
@@ -76,80 +70,67 @@ def test_preview_says_which_trips_would_have_no_score(tmp_path):
     assert (found.judged, found.lost, found.reasons) == (3, 3, {"too_short": 3})
 
 
-def test_preview_leaves_out_trips_without_a_score(tmp_path):
-    async def play(rig):
-        await rig.add_trip(START, device_type="SMARTPHONE", distance_m=10_000)
-        return await previewed(rig, MILD, trips=(START,))
+async def test_preview_leaves_out_trips_without_a_score(rig):
+    await rig.add_trip(START, device_type="SMARTPHONE", distance_m=10_000)
 
-    assert played(tmp_path, play).judged == 1
+    assert (await previewed(rig, MILD, trips=(START,))).judged == 1
 
 
 @pytest.mark.parametrize(("most", "found"), [(2, 2), (3, 3), (4, 3)])
-def test_newest_trips_are_looked_at(tmp_path, most, found):
-    async def play(rig):
-        nos = [await rig.add_trip(CALM, distance_m=10_000) for _ in range(3)]
-        await rig.drain()
-        return nos, await rig.store.read(lambda tx: rescore.newest(tx, COMPANY, vehicles=5, trips=most))
-
-    nos, looked_at = played(tmp_path, play)
+async def test_newest_trips_are_looked_at(rig, most, found):
+    nos = [await rig.add_trip(CALM, distance_m=10_000) for _ in range(3)]
+    await rig.drain()
+    looked_at = await rig.store.read(lambda tx: rescore.newest(tx, COMPANY, vehicles=5, trips=most))
 
     assert looked_at == sorted(nos, reverse=True)[:found]
 
 
-def test_preview_ends_when_it_has_judged_enough_samples(tmp_path, monkeypatch):
+async def test_preview_ends_when_it_has_judged_enough_samples(rig, monkeypatch):
     monkeypatch.setattr(policy_service.rescore, "TRIED", 1)
 
-    async def play(rig):
-        monkeypatch.setattr(policy_service, "SAMPLES", len(START))
-        at = await previewed(rig, MILD)
-        monkeypatch.setattr(policy_service, "SAMPLES", len(START) + 1)
-        policy = await rig.write(lambda tx: policies.keep(tx, MILD, now_ms=1))
-        return at, await desk_of(rig).preview(COMPANY, policy, HOLDER)
-
-    at, above = played(tmp_path, play)
+    monkeypatch.setattr(policy_service, "SAMPLES", len(START))
+    at = await previewed(rig, MILD)
+    monkeypatch.setattr(policy_service, "SAMPLES", len(START) + 1)
+    policy = await rig.write(lambda tx: policies.keep(tx, MILD, now_ms=1))
+    above = await desk_of(rig).preview(COMPANY, policy, HOLDER)
 
     assert (at.judged, above.judged) == (1, 2)
 
 
-def test_one_preview_at_a_time(tmp_path, monkeypatch):
-    async def play(rig):
-        policy = await rig.write(lambda tx: policies.keep(tx, MILD, now_ms=1))
-        desk, order, under_way = desk_of(rig), [], []
+async def test_one_preview_at_a_time(rig, monkeypatch):
+    policy = await rig.write(lambda tx: policies.keep(tx, MILD, now_ms=1))
+    desk, order, under_way = desk_of(rig), [], []
 
-        async def tried_on(*_, **__):
-            under_way.append(True)
-            assert len(under_way) == 1
-            await asyncio.sleep(0.01)
-            under_way.pop()
-            return Outcome()
+    async def tried_on(*_, **__):
+        under_way.append(True)
+        assert len(under_way) == 1
+        await asyncio.sleep(0.01)
+        under_way.pop()
+        return Outcome()
 
-        monkeypatch.setattr(policy_service.rescore, "tried_on", tried_on)
+    monkeypatch.setattr(policy_service.rescore, "tried_on", tried_on)
 
-        async def ask(name):
-            try:
-                await desk.preview(COMPANY, policy, Holder(*name.split("/")))
-                order.append(name)
-            except PreviewUnderWay as refusal:
-                order.append(f"{name} {refusal.case or 'full'}")
+    async def ask(name):
+        try:
+            await desk.preview(COMPANY, policy, Holder(*name.split("/")))
+            order.append(name)
+        except PreviewUnderWay as refusal:
+            order.append(f"{name} {refusal.case or 'full'}")
 
-        async with asyncio.TaskGroup() as tasks:
-            for name in ("o/c/a", "o/c/a", "o/c/a", "o/c/b", "o/d/b", "p/p/p"):
-                tasks.create_task(ask(name))
-                await asyncio.sleep(0)
-        return order
+    async with asyncio.TaskGroup() as tasks:
+        for name in ("o/c/a", "o/c/a", "o/c/a", "o/c/b", "o/d/b", "p/p/p"):
+            tasks.create_task(ask(name))
+            await asyncio.sleep(0)
 
-    assert played(tmp_path, play) == ["o/c/a full", "o/c/a", "p/p/p", "o/c/a", "o/c/b", "o/d/b"]
+    assert order == ["o/c/a full", "o/c/a", "p/p/p", "o/c/a", "o/c/b", "o/d/b"]
 
 
-def test_previews_of_an_operator_and_its_partners_make_room_for_another_operator(tmp_path):
-    async def play(rig):
-        policy = await rig.write(lambda tx: policies.keep(tx, MILD, now_ms=1))
-        desk = desk_of(rig)
-        names = [f"o/c{at}/a" for at in range(6)] + ["p/p/a", "p/p/b", "q/q/q"]
-        found = await asyncio.gather(
-            *(desk.preview(COMPANY, policy, Holder(*name.split("/"))) for name in names), return_exceptions=True
-        )
-        return [getattr(each, "case", "done") for each in found]
+async def test_previews_of_an_operator_and_its_partners_make_room_for_another_operator(rig):
+    policy = await rig.write(lambda tx: policies.keep(tx, MILD, now_ms=1))
+    desk = desk_of(rig)
+    names = [f"o/c{at}/a" for at in range(6)] + ["p/p/a", "p/p/b", "q/q/q"]
+    found = await asyncio.gather(
+        *(desk.preview(COMPANY, policy, Holder(*name.split("/"))) for name in names), return_exceptions=True
+    )
 
-    # The first one is under way, so it stays.
-    assert played(tmp_path, play) == ["done", "gave_way", *["done"] * 7]
+    assert [getattr(each, "case", "done") for each in found] == ["done", "gave_way", *["done"] * 7]

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 from sqlalchemy import delete, select, update
-from tests.support.scoring_rows import COMPANY, NOW_MS, START_MS, VEHICLE, drive, played
+from tests.support.scoring_rows import COMPANY, NOW_MS, START_MS, VEHICLE, drive
 
 from tripline.scoring import policy
 from tripline.scoring.rules import Rules, Scoring
@@ -65,42 +65,34 @@ async def spoil(rig, no, **values):
     await rig.write(change)
 
 
-def test_scoring_everything_by_the_same_policy_changes_no_row(tmp_path):
-    async def play(rig):
-        await fleet(rig)
-        before = await everything(rig)
-        outcome, _ = await rescored(rig, ALL)
-        return before, await everything(rig), counts(outcome)
-
-    before, after, counted = played(tmp_path, play)
+async def test_scoring_everything_by_the_same_policy_changes_no_row(rig):
+    await fleet(rig)
+    before = await everything(rig)
+    outcome, _ = await rescored(rig, ALL)
+    after, counted = await everything(rig), counts(outcome)
 
     assert after == before
     assert counted == (4, 0, 0, 0, 4, 0)
 
 
-def test_scores_by_another_policy_become_what_scoring_from_scratch_gives(tmp_path):
-    async def play(rig):
-        first, second, third, _ = await fleet(rig)
-        scratch = await rig.rows(tables.driving_score, "trip_no", "score", "policy")
-        totals = await rig.rows(tables.vehicle_score, "score", "count", "distance_m")
-        await spoil(rig, first, policy=0, score=12.5)
-        await spoil(rig, second, policy=0)
-        outcome, seen = await rescored(rig, OTHERS)
-        times = dict(await rig.rows(tables.driving_score, "trip_no", "created_ms"))
-        again, _ = await rescored(rig, OTHERS)
-        return (
-            (scratch, totals),
-            (
-                await rig.rows(tables.driving_score, "trip_no", "score", "policy"),
-                await rig.rows(tables.vehicle_score, "score", "count", "distance_m"),
-            ),
-            outcome,
-            seen,
-            [times[no] > NOW_MS + 50_000 for no in (first, second, third)],
-            counts(again),
-        )
-
-    scratch, after, outcome, seen, anew, again = played(tmp_path, play)
+async def test_scores_by_another_policy_become_what_scoring_from_scratch_gives(rig):
+    first, second, third, _ = await fleet(rig)
+    scratch = await rig.rows(tables.driving_score, "trip_no", "score", "policy")
+    totals = await rig.rows(tables.vehicle_score, "score", "count", "distance_m")
+    await spoil(rig, first, policy=0, score=12.5)
+    await spoil(rig, second, policy=0)
+    outcome, seen = await rescored(rig, OTHERS)
+    times = dict(await rig.rows(tables.driving_score, "trip_no", "created_ms"))
+    again, _ = await rescored(rig, OTHERS)
+    scratch, after, anew, again = (
+        (scratch, totals),
+        (
+            await rig.rows(tables.driving_score, "trip_no", "score", "policy"),
+            await rig.rows(tables.vehicle_score, "score", "count", "distance_m"),
+        ),
+        [times[no] > NOW_MS + 50_000 for no in (first, second, third)],
+        counts(again),
+    )
 
     assert after == scratch
     assert counts(outcome) == (3, 1, 0, 0, 2, 0)
@@ -111,34 +103,31 @@ def test_scores_by_another_policy_become_what_scoring_from_scratch_gives(tmp_pat
     assert again == (1, 0, 0, 0, 1, 0)
 
 
-def test_trial_says_what_scoring_anew_then_does_and_writes_nothing(tmp_path):
-    async def play(rig):
-        first, second, *_ = await fleet(rig)
-        await spoil(rig, first, policy=0, score=12.5)
-        await rig.write(lambda tx: tx.run(delete(tables.gps_event)))
-        await rig.write(lambda tx: tx.run(delete(tables.driving_score).where(tables.driving_score.c.trip_no == second)))
-        before = await everything(rig)
-        trial = await tried(rig, OTHERS)
-        untouched = await everything(rig) == before
-        done, _ = await rescored(rig, OTHERS)
-        return trial, untouched, done
-
-    trial, untouched, done = played(tmp_path, play)
+async def test_trial_says_what_scoring_anew_then_does_and_writes_nothing(rig):
+    first, second, *_ = await fleet(rig)
+    await spoil(rig, first, policy=0, score=12.5)
+    await rig.write(lambda tx: tx.run(delete(tables.gps_event)))
+    await rig.write(lambda tx: tx.run(delete(tables.driving_score).where(tables.driving_score.c.trip_no == second)))
+    before = await everything(rig)
+    trial = await tried(rig, OTHERS)
+    untouched = await everything(rig) == before
+    done, _ = await rescored(rig, OTHERS)
 
     assert untouched
     assert counts(trial) == counts(done) == (3, 1, 1, 0, 1, 0)
     assert (trial.most, trial.sum) == (done.most, done.sum)
 
 
-def test_trial_of_rules_and_of_policies_that_are_not_in_force(tmp_path):
+async def test_trial_of_rules_and_of_policies_that_are_not_in_force(rig):
     strict = Rules(scoring=Scoring(min_distance_m=20_000))
 
-    async def play(rig):
-        await fleet(rig)
-        mild = await rig.write(lambda tx: policies.keep(tx, MILD, now_ms=1))
-        return await tried(rig, OTHERS, rules=strict), await tried(rig, ALL, policy=mild), await tried(rig, OTHERS)
-
-    too_strict, mild, own = played(tmp_path, play)
+    await fleet(rig)
+    mild = await rig.write(lambda tx: policies.keep(tx, MILD, now_ms=1))
+    too_strict, mild, own = (
+        await tried(rig, OTHERS, rules=strict),
+        await tried(rig, ALL, policy=mild),
+        await tried(rig, OTHERS),
+    )
 
     assert counts(too_strict) == (4, 0, 0, 3, 1, 0)
     assert too_strict.reasons == {"too_short": 3}
@@ -146,15 +135,12 @@ def test_trial_of_rules_and_of_policies_that_are_not_in_force(tmp_path):
     assert counts(own) == (1, 0, 0, 0, 1, 0)
 
 
-def test_chosen_policy_of_a_company_is_the_one_in_force(tmp_path):
-    async def play(rig):
-        await fleet(rig)
-        await rig.write(lambda tx: policies.keep(tx, MILD, now_ms=1))
-        await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, 4, from_ms=0, now_ms=1))
-        outcome, _ = await rescored(rig, OTHERS)
-        return counts(outcome), await rig.rows(tables.driving_score, "policy")
-
-    counted, named = played(tmp_path, play)
+async def test_chosen_policy_of_a_company_is_the_one_in_force(rig):
+    await fleet(rig)
+    await rig.write(lambda tx: policies.keep(tx, MILD, now_ms=1))
+    await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, 4, from_ms=0, now_ms=1))
+    outcome, _ = await rescored(rig, OTHERS)
+    counted, named = counts(outcome), await rig.rows(tables.driving_score, "policy")
 
     assert counted == (4, 2, 0, 0, 2, 0)
     assert named == [(4,)] * 3
@@ -171,63 +157,55 @@ def test_chosen_policy_of_a_company_is_the_one_in_force(tmp_path):
         ({"company_id": COMPANY[::-1]}, 0),
     ],
 )
-def test_period_and_company_bound_what_is_judged(tmp_path, choice, judged):
-    async def play(rig):
-        await fleet(rig)
-        await rig.write(lambda tx: tx.run(update(tables.trip).values(start_ms=START_MS)))
-        return (await tried(rig, Choice(everything=True, **choice))).judged
+async def test_period_and_company_bound_what_is_judged(rig, choice, judged):
+    await fleet(rig)
+    await rig.write(lambda tx: tx.run(update(tables.trip).values(start_ms=START_MS)))
 
-    assert played(tmp_path, play) == judged
+    assert (await tried(rig, Choice(everything=True, **choice))).judged == judged
 
 
-def test_open_trips_and_those_of_deleted_vehicles_are_left_alone(tmp_path):
-    async def play(rig):
-        first, second, *_ = await fleet(rig)
-        await rig.write(lambda tx: tx.run(update(tables.trip).where(tables.trip.c.no == first).values(state="OPEN")))
-        opened = (await tried(rig, ALL)).judged
-        vehicle_id = (await rig.rows(tables.vehicle, "id"))[0][0]
-        await rig.write(lambda tx: tx.run(tables.erasure.insert().values(id=vehicle_id, kind="vehicle", created_ms=1)))
-        return opened, (await tried(rig, ALL)).judged, second
+async def test_open_trips_and_those_of_deleted_vehicles_are_left_alone(rig):
+    first, second, *_ = await fleet(rig)
+    await rig.write(lambda tx: tx.run(update(tables.trip).where(tables.trip.c.no == first).values(state="OPEN")))
+    opened = (await tried(rig, ALL)).judged
+    vehicle_id = (await rig.rows(tables.vehicle, "id"))[0][0]
+    await rig.write(lambda tx: tx.run(tables.erasure.insert().values(id=vehicle_id, kind="vehicle", created_ms=1)))
 
-    assert played(tmp_path, play)[:2] == (3, 0)
+    assert (opened, (await tried(rig, ALL)).judged, second)[:2] == (3, 0)
 
 
-def test_job_that_fails_is_counted_and_holds_up_no_other(tmp_path):
-    async def play(rig):
-        first, *_ = await fleet(rig)
-        cut = tables.microtrip.c.trip_no == first
-        await rig.write(lambda tx: tx.run(update(tables.microtrip).where(cut).values(samples=b"cut off")))
-        outcome, _ = await rescored(rig, ALL)
-        return counts(outcome), [row[0] for row in await rig.rows(tables.scoring_job, "attempts")]
+async def test_job_that_fails_is_counted_and_holds_up_no_other(rig):
+    first, *_ = await fleet(rig)
+    cut = tables.microtrip.c.trip_no == first
+    await rig.write(lambda tx: tx.run(update(tables.microtrip).where(cut).values(samples=b"cut off")))
+    outcome, _ = await rescored(rig, ALL)
+    found = counts(outcome), [row[0] for row in await rig.rows(tables.scoring_job, "attempts")]
 
-    assert played(tmp_path, play) == ((3, 0, 0, 0, 3, 1), [1])
+    assert found == ((3, 0, 0, 0, 3, 1), [1])
 
 
-def test_more_trips_than_a_bite_and_an_end_in_the_middle_lose_none(tmp_path, monkeypatch):
+async def test_more_trips_than_a_bite_and_an_end_in_the_middle_lose_none(rig, monkeypatch):
     monkeypatch.setattr(rescore, "BITE", 10)
     trips = rescore.BITE + 2
 
-    async def play(rig):
-        nos = await fleet(rig, trips=trips)
-        await rig.write(lambda tx: tx.run(update(tables.driving_score).values(policy=0)))
-        begun = asyncio.Event()
-        rig.now_ms += 1
+    nos = await fleet(rig, trips=trips)
+    await rig.write(lambda tx: tx.run(update(tables.driving_score).values(policy=0)))
+    begun = asyncio.Event()
+    rig.now_ms += 1
 
-        def progress(_):
-            begun.set()
+    def progress(_):
+        begun.set()
 
-        work = asyncio.ensure_future(
-            rescore.rescored(rig.store, rig.scorer, OTHERS, clock=lambda: rig.now_ms, progress=progress)
-        )
-        await begun.wait()
-        work.cancel()
-        await asyncio.gather(work, return_exceptions=True)
-        half = {row[0] for row in await rig.rows(tables.driving_score, "policy")}
-        _, seen = await rescored(rig, OTHERS)
-        left = await rig.rows(tables.driving_score, "policy")
-        return half, seen, set(left), len(left), await rig.rows(tables.scoring_job, "trip_no"), len(nos)
-
-    half, seen, policies_left, scored, jobs, count = played(tmp_path, play)
+    work = asyncio.ensure_future(
+        rescore.rescored(rig.store, rig.scorer, OTHERS, clock=lambda: rig.now_ms, progress=progress)
+    )
+    await begun.wait()
+    work.cancel()
+    await asyncio.gather(work, return_exceptions=True)
+    half = {row[0] for row in await rig.rows(tables.driving_score, "policy")}
+    _, seen = await rescored(rig, OTHERS)
+    left = await rig.rows(tables.driving_score, "policy")
+    policies_left, scored, jobs, count = set(left), len(left), await rig.rows(tables.scoring_job, "trip_no"), len(nos)
 
     assert half == {0, 1}
     assert seen == [rescore.BITE, count]

@@ -95,14 +95,11 @@ def counts(found):
     return counted.judged, counted.moved, counted.gained, counted.lost, counted.same, counted.failed
 
 
-def test_rescoring_by_the_same_policy_changes_no_row(tmp_path):
-    async def play(rig):
-        await fleet(rig)
-        before = await everything(rig)
-        ended = await done(rig, await begun(rig, everything=True))
-        return before, await everything(rig), ended
-
-    before, after, ended = played(tmp_path, play)
+async def test_rescoring_by_the_same_policy_changes_no_row(rig):
+    await fleet(rig)
+    before = await everything(rig)
+    ended = await done(rig, await begun(rig, everything=True))
+    after = await everything(rig)
 
     assert after == before
     assert counts(ended) == (3, 0, 0, 0, 3, 0)
@@ -132,75 +129,69 @@ def test_scores_by_another_policy_equal_the_live_path_bit_for_bit(tmp_path):
     assert counts(ended) == (3, 2, 0, 0, 1, 0)
 
 
-def test_score_that_changes_gets_a_new_time_and_an_equal_one_keeps_it(tmp_path):
-    async def play(rig):
-        nos = await fleet(rig)
-        before = dict(await rig.rows(tables.driving_score, "trip_no", "created_ms"))
-        await strictly(rig)
-        asked_ms = rig.now_ms
-        await done(rig, await begun(rig))
-        after = dict(await rig.rows(tables.driving_score, "trip_no", "created_ms"))
-        return [(after[no] >= asked_ms, after[no] == before[no]) for no in nos]
+async def test_score_that_changes_gets_a_new_time_and_an_equal_one_keeps_it(rig):
+    nos = await fleet(rig)
+    before = dict(await rig.rows(tables.driving_score, "trip_no", "created_ms"))
+    await strictly(rig)
+    asked_ms = rig.now_ms
+    await done(rig, await begun(rig))
+    after = dict(await rig.rows(tables.driving_score, "trip_no", "created_ms"))
 
-    assert played(tmp_path, play) == [(True, False), (False, True), (True, False)]
+    assert [(after[no] >= asked_ms, after[no] == before[no]) for no in nos] == [
+        (True, False),
+        (False, True),
+        (True, False),
+    ]
 
 
 @pytest.mark.parametrize("steps", range(1, 8))
-def test_killed_anywhere_it_goes_on_and_counts_each_trip_once(tmp_path, monkeypatch, steps):
+async def test_killed_anywhere_it_goes_on_and_counts_each_trip_once(rig, monkeypatch, steps):
     """A step that is not written is as good as a kill: whoever takes the lease goes on from the row."""
     monkeypatch.setattr(module, "BITE", 2)
 
-    async def play(rig):
-        await fleet(rig, trips=5)
-        await strictly(rig)
-        one = await begun(rig)
-        for step in range(steps):
-            work = worker(rig)
-            if step % 2:
+    await fleet(rig, trips=5)
+    await strictly(rig)
+    one = await begun(rig)
+    for step in range(steps):
+        work = worker(rig)
+        if step % 2:
 
-                async def killed(*_):
-                    return 0
+            async def killed(*_):
+                return 0
 
-                work._keep = killed
-            await work.go_on()
-            await rig.drain()
-            rig.now_ms += module.LEASE_MS + 1
-        return (
-            await done(rig, one),
-            await rig.rows(tables.driving_score, "policy"),
-            await rig.rows(tables.scoring_job, "trip_no"),
-        )
-
-    ended, named, jobs = played(tmp_path, play)
+            work._keep = killed
+        await work.go_on()
+        await rig.drain()
+        rig.now_ms += module.LEASE_MS + 1
+    ended, named, jobs = (
+        await done(rig, one),
+        await rig.rows(tables.driving_score, "policy"),
+        await rig.rows(tables.scoring_job, "trip_no"),
+    )
 
     assert counts(ended) == (5, 3, 0, 0, 2, 0)
     assert (set(named), jobs) == ({(4,)}, [])
 
 
-def test_lease_keeps_others_off_until_it_ends(tmp_path):
-    async def play(rig):
-        await fleet(rig)
-        await begun(rig, dry_run=True)
-        taken = await rig.write(lambda tx: rows.take(tx, now_ms=rig.now_ms, until_ms=rig.now_ms + module.LEASE_MS))
-        kept_off = await worker(rig).go_on()
-        rig.now_ms += module.LEASE_MS
-        other = await worker(rig).go_on()
-        late = await worker(rig)._keep(taken, taken)
-        return kept_off, other, late
+async def test_lease_keeps_others_off_until_it_ends(rig):
+    await fleet(rig)
+    await begun(rig, dry_run=True)
+    taken = await rig.write(lambda tx: rows.take(tx, now_ms=rig.now_ms, until_ms=rig.now_ms + module.LEASE_MS))
+    kept_off = await worker(rig).go_on()
+    rig.now_ms += module.LEASE_MS
+    other = await worker(rig).go_on()
+    late = await worker(rig)._keep(taken, taken)
 
-    assert played(tmp_path, play) == (0, 1, 0)
+    assert (kept_off, other, late) == (0, 1, 0)
 
 
-def test_dry_run_says_what_would_change_and_writes_no_score(tmp_path):
-    async def play(rig):
-        await fleet(rig)
-        strict = await rig.write(lambda tx: policies.keep(tx, STRICT, now_ms=1))
-        before = await everything(rig)
-        own = await done(rig, await begun(rig, dry_run=True, everything=True))
-        tried = await done(rig, await begun(rig, dry_run=True, everything=True, policy=strict.no))
-        return before == await everything(rig), own, tried
-
-    unmoved, own, tried = played(tmp_path, play)
+async def test_dry_run_says_what_would_change_and_writes_no_score(rig):
+    await fleet(rig)
+    strict = await rig.write(lambda tx: policies.keep(tx, STRICT, now_ms=1))
+    before = await everything(rig)
+    own = await done(rig, await begun(rig, dry_run=True, everything=True))
+    tried = await done(rig, await begun(rig, dry_run=True, everything=True, policy=strict.no))
+    unmoved = before == await everything(rig)
 
     assert unmoved
     assert (counts(own), counts(tried)) == ((3, 0, 0, 0, 3, 0), (3, 2, 0, 0, 1, 0))
@@ -253,22 +244,20 @@ def test_dry_run_beside_a_slow_server_of_roads_stays_with_the_worker_that_has_it
     assert (judged, len(stand.asked)) == (8, 8)
 
 
-def test_lease_of_a_dry_run_is_renewed_at_its_half_unless_another_worker_has_taken_it(tmp_path):
-    async def play(rig):
-        await fleet(rig)
-        one = await begun(rig, dry_run=True)
-        taken = await rig.write(lambda tx: rows.take(tx, now_ms=rig.now_ms, until_ms=rig.now_ms + module.LEASE_MS))
-        lease = module._Lease(rig.store, lambda: rig.now_ms, taken)
-        held = []
-        for passed_ms in (29_999, 1, module.LEASE_MS):
-            rig.now_ms += passed_ms
-            await lease.renew()
-            held.append(lease.held.due_ms - rig.now_ms)
-            if passed_ms == 1:
-                await rig.write(lambda tx: rows.take(tx, now_ms=lease.held.due_ms, until_ms=lease.held.due_ms + 1))
-        return held, (await look(rig, one)).due_ms - rig.now_ms
+async def test_lease_of_a_dry_run_is_renewed_at_its_half_unless_another_worker_has_taken_it(rig):
+    await fleet(rig)
+    one = await begun(rig, dry_run=True)
+    taken = await rig.write(lambda tx: rows.take(tx, now_ms=rig.now_ms, until_ms=rig.now_ms + module.LEASE_MS))
+    lease = module._Lease(rig.store, lambda: rig.now_ms, taken)
+    held = []
+    for passed_ms in (29_999, 1, module.LEASE_MS):
+        rig.now_ms += passed_ms
+        await lease.renew()
+        held.append(lease.held.due_ms - rig.now_ms)
+        if passed_ms == 1:
+            await rig.write(lambda tx: rows.take(tx, now_ms=lease.held.due_ms, until_ms=lease.held.due_ms + 1))
 
-    assert played(tmp_path, play) == ([30_001, 60_000, 0], 1)
+    assert (held, (await look(rig, one)).due_ms - rig.now_ms) == ([30_001, 60_000, 0], 1)
 
 
 @pytest.mark.parametrize(
@@ -282,148 +271,123 @@ def test_lease_of_a_dry_run_is_renewed_at_its_half_unless_another_worker_has_tak
         ({"everything": True}, 3),
     ],
 )
-def test_period_bounds_what_is_judged(tmp_path, asked, judged):
-    async def play(rig):
-        await fleet(rig)
-        await rig.write(lambda tx: tx.run(update(tables.trip).values(start_ms=START_MS)))
-        everything_else = {} if asked == {} else {"everything": True}
-        return counts(await done(rig, await begun(rig, **{**everything_else, **asked})))[0]
+async def test_period_bounds_what_is_judged(rig, asked, judged):
+    await fleet(rig)
+    await rig.write(lambda tx: tx.run(update(tables.trip).values(start_ms=START_MS)))
+    everything_else = {} if asked == {} else {"everything": True}
+    found = counts(await done(rig, await begun(rig, **{**everything_else, **asked})))[0]
 
-    assert played(tmp_path, play) == judged
+    assert found == judged
 
 
-def test_trips_of_other_companies_and_later_ones_are_left_alone(tmp_path):
-    async def play(rig):
-        first, *_ = await fleet(rig)
-        other = "99999999-0000-11b2-8080-808080808080"
-        await rig.write(
-            lambda tx: tx.run(update(tables.trip).where(tables.trip.c.no == first).values(company_id=other))
-        )
-        rig.now_ms = START_MS
-        one = await begun(rig, everything=True)
-        await rig.add_trip(CALM, distance_m=10_000)
-        return await done(rig, one)
-
-    ended = played(tmp_path, play)
+async def test_trips_of_other_companies_and_later_ones_are_left_alone(rig):
+    first, *_ = await fleet(rig)
+    other = "99999999-0000-11b2-8080-808080808080"
+    await rig.write(lambda tx: tx.run(update(tables.trip).where(tables.trip.c.no == first).values(company_id=other)))
+    rig.now_ms = START_MS
+    one = await begun(rig, everything=True)
+    await rig.add_trip(CALM, distance_m=10_000)
+    ended = await done(rig, one)
 
     assert counts(ended)[0] == 2
     assert ended.looked_at == 3
 
 
-def test_one_runs_at_a_time_and_the_next_after_its_end(tmp_path):
-    async def play(rig):
-        await fleet(rig)
-        one = await begun(rig)
-        with pytest.raises(UnderWay):
-            await begun(rig, dry_run=True)
-        cancelled = await rig.write(
-            lambda tx: rescorings.cancel(tx, actor=ROOT, rescoring_id=one.id, now_ms=rig.now_ms)
-        )
-        second = await done(rig, await begun(rig))
-        return cancelled, second.state
-
-    cancelled, state = played(tmp_path, play)
+async def test_one_runs_at_a_time_and_the_next_after_its_end(rig):
+    await fleet(rig)
+    one = await begun(rig)
+    with pytest.raises(UnderWay):
+        await begun(rig, dry_run=True)
+    cancelled = await rig.write(lambda tx: rescorings.cancel(tx, actor=ROOT, rescoring_id=one.id, now_ms=rig.now_ms))
+    second = await done(rig, await begun(rig))
+    state = second.state
 
     assert (cancelled.state, cancelled.ended_ms is not None, state) == (Stage.CANCELLED, True, Stage.DONE)
     assert len(NEXT) == 1 + len(Cause)
 
 
-def test_cancelled_rescoring_asks_for_nothing_more_and_does_not_end_twice(tmp_path, monkeypatch):
+async def test_cancelled_rescoring_asks_for_nothing_more_and_does_not_end_twice(rig, monkeypatch):
     monkeypatch.setattr(module, "BITE", 2)
 
-    async def play(rig):
-        await fleet(rig, trips=5)
-        await strictly(rig)
-        one = await begun(rig)
-        await worker(rig).go_on()
+    await fleet(rig, trips=5)
+    await strictly(rig)
+    one = await begun(rig)
+    await worker(rig).go_on()
+    await rig.write(lambda tx: rescorings.cancel(tx, actor=ROOT, rescoring_id=one.id, now_ms=rig.now_ms))
+    await rig.drain()
+    rig.now_ms += module.LEASE_MS
+    again = await worker(rig).go_on()
+    with pytest.raises(Ended):
         await rig.write(lambda tx: rescorings.cancel(tx, actor=ROOT, rescoring_id=one.id, now_ms=rig.now_ms))
-        await rig.drain()
-        rig.now_ms += module.LEASE_MS
-        again = await worker(rig).go_on()
-        with pytest.raises(Ended):
-            await rig.write(lambda tx: rescorings.cancel(tx, actor=ROOT, rescoring_id=one.id, now_ms=rig.now_ms))
-        return again, await rig.rows(tables.driving_score, "policy")
-
-    again, named = played(tmp_path, play)
+    named = await rig.rows(tables.driving_score, "policy")
 
     assert again == 0
     assert sorted(named) == [(1,), (1,), (1,), (4,), (4,)]
 
 
-def test_it_gives_way_while_many_trips_wait(tmp_path, monkeypatch):
+async def test_it_gives_way_while_many_trips_wait(rig, monkeypatch):
     monkeypatch.setattr(module, "BITE", 2)
 
-    async def play(rig):
-        await fleet(rig)
-        one = await begun(rig, everything=True)
-        for _ in range(2):
-            await rig.add_trip(CALM, distance_m=10_000)
-        await worker(rig).go_on()
-        waiting = await look(rig, one), len(await rig.rows(tables.scoring_job, "trip_no"))
-        await rig.drain()
-        return waiting, counts(await done(rig, one))[0]
-
-    (waiting, jobs), judged = played(tmp_path, play)
+    await fleet(rig)
+    one = await begun(rig, everything=True)
+    for _ in range(2):
+        await rig.add_trip(CALM, distance_m=10_000)
+    await worker(rig).go_on()
+    waiting = await look(rig, one), len(await rig.rows(tables.scoring_job, "trip_no"))
+    await rig.drain()
+    (waiting, jobs), judged = waiting, counts(await done(rig, one))[0]
 
     assert (waiting.batch, waiting.looked_at, jobs) == (None, 0, 2)
     assert judged == 3
 
 
-def test_trips_that_wait_for_long_leave_the_turn_to_others(tmp_path, monkeypatch):
+async def test_trips_that_wait_for_long_leave_the_turn_to_others(rig, monkeypatch):
     monkeypatch.setattr(module, "LOOKS", 1)
 
-    async def play(rig):
-        await fleet(rig)
-        one = await begun(rig, everything=True)
-        asked = await worker(rig).go_on()
-        waits = await worker(rig).go_on()
-        return asked, waits, (await look(rig, one)).batch is not None, counts(await done(rig, one))
+    await fleet(rig)
+    one = await begun(rig, everything=True)
+    asked = await worker(rig).go_on()
+    waits = await worker(rig).go_on()
+    found = asked, waits, (await look(rig, one)).batch is not None, counts(await done(rig, one))
 
-    assert played(tmp_path, play) == (1, 0, True, (3, 0, 0, 0, 3, 0))
-
-
-def test_job_that_fails_is_counted_and_holds_up_no_other(tmp_path):
-    async def play(rig):
-        first, *_ = await fleet(rig)
-        cut = tables.microtrip.c.trip_no == first
-        await rig.write(lambda tx: tx.run(update(tables.microtrip).where(cut).values(samples=b"cut off")))
-        return counts(await done(rig, await begun(rig, everything=True)))
-
-    assert played(tmp_path, play) == (2, 0, 0, 0, 2, 1)
+    assert found == (1, 0, True, (3, 0, 0, 0, 3, 0))
 
 
-def test_trip_that_goes_meanwhile_holds_up_nothing_and_leaves_no_job(tmp_path):
-    async def play(rig):
-        first, *_ = await fleet(rig)
-        work = worker(rig)
-        keep = work._keep
+async def test_job_that_fails_is_counted_and_holds_up_no_other(rig):
+    first, *_ = await fleet(rig)
+    cut = tables.microtrip.c.trip_no == first
+    await rig.write(lambda tx: tx.run(update(tables.microtrip).where(cut).values(samples=b"cut off")))
 
-        async def late(taken, now):
-            await rig.write(lambda tx: tx.run(delete(tables.trip).where(tables.trip.c.no == first)))
-            return await keep(taken, now)
-
-        work._keep = late
-        one = await begun(rig, everything=True)
-        await work.go_on()
-        await rig.drain()
-        ended = await done(rig, one)
-        return ended.state, await rig.rows(tables.scoring_job, "trip_no")
-
-    assert played(tmp_path, play) == (Stage.DONE, [])
+    assert counts(await done(rig, await begun(rig, everything=True))) == (2, 0, 0, 0, 2, 1)
 
 
-def test_long_way_without_a_trip_of_the_company_takes_several_steps(tmp_path, monkeypatch):
+async def test_trip_that_goes_meanwhile_holds_up_nothing_and_leaves_no_job(rig):
+    first, *_ = await fleet(rig)
+    work = worker(rig)
+    keep = work._keep
+
+    async def late(taken, now):
+        await rig.write(lambda tx: tx.run(delete(tables.trip).where(tables.trip.c.no == first)))
+        return await keep(taken, now)
+
+    work._keep = late
+    one = await begun(rig, everything=True)
+    await work.go_on()
+    await rig.drain()
+    ended = await done(rig, one)
+
+    assert (ended.state, await rig.rows(tables.scoring_job, "trip_no")) == (Stage.DONE, [])
+
+
+async def test_long_way_without_a_trip_of_the_company_takes_several_steps(rig, monkeypatch):
     monkeypatch.setattr(module, "BITE", 1)
     monkeypatch.setattr(module, "LOOKED_THROUGH", 2)
 
-    async def play(rig):
-        await fleet(rig, trips=5)
-        one = await begun(rig)
-        await worker(rig).go_on()
-        first = await look(rig, one)
-        return first, await done(rig, one)
-
-    first, ended = played(tmp_path, play)
+    await fleet(rig, trips=5)
+    one = await begun(rig)
+    await worker(rig).go_on()
+    first = await look(rig, one)
+    ended = await done(rig, one)
 
     assert (first.looked_at, first.state, ended.looked_at) == (2, Stage.RUNNING, 5)
     assert 0 <= first.progress < 1
@@ -443,40 +407,37 @@ def test_policy_goes_with_a_dry_run_and_must_exist(tmp_path):
     assert yield_case == ["policy_tried_only", "policy_unknown"]
 
 
-def test_so_many_are_kept_and_they_go_with_the_company(tmp_path):
-    async def play(rig):
-        await fleet(rig)
-        await rig.write(lambda tx: tx.run(delete(tables.vehicle).where(tables.vehicle.c.id == VehicleId(VEHICLE))))
-        for _ in range(KEPT + 2):
-            rig.now_ms += 1
-            await rig.write(lambda tx: tx.run(update(tables.rescoring).values(state="DONE")))
-            one = await begun(rig)
-        kept = await rig.store.read(
-            lambda tx: rescorings.of_company(tx, company_id=CompanyId(COMPANY), span=Span(limit=1_000))
-        )
-        nameless = await rig.write(lambda tx: remains.erase_some_of_person(tx, UserId(DRIVER), limit=1_000))
-        await rig.write(lambda tx: companies.remove(tx, CompanyId(COMPANY)))
-        return len(kept), kept[0].id == one.id, nameless > 0, await rig.rows(tables.rescoring, "id")
+async def test_so_many_are_kept_and_they_go_with_the_company(rig):
+    await fleet(rig)
+    await rig.write(lambda tx: tx.run(delete(tables.vehicle).where(tables.vehicle.c.id == VehicleId(VEHICLE))))
+    for _ in range(KEPT + 2):
+        rig.now_ms += 1
+        await rig.write(lambda tx: tx.run(update(tables.rescoring).values(state="DONE")))
+        one = await begun(rig)
+    kept = await rig.store.read(
+        lambda tx: rescorings.of_company(tx, company_id=CompanyId(COMPANY), span=Span(limit=1_000))
+    )
+    nameless = await rig.write(lambda tx: remains.erase_some_of_person(tx, UserId(DRIVER), limit=1_000))
+    await rig.write(lambda tx: companies.remove(tx, CompanyId(COMPANY)))
+    found = len(kept), kept[0].id == one.id, nameless > 0, await rig.rows(tables.rescoring, "id")
 
-    assert played(tmp_path, play) == (KEPT, True, True, [])
+    assert found == (KEPT, True, True, [])
 
 
-def test_two_workers_and_their_scorer_end_it_together(tmp_path, monkeypatch):
+async def test_two_workers_and_their_scorer_end_it_together(rig, monkeypatch):
     monkeypatch.setattr(module, "BITE", 3)
     monkeypatch.setattr(module, "LOOK_S", 0.001)
 
-    async def play(rig):
-        await fleet(rig, trips=20)
-        await strictly(rig)
-        one = await begun(rig)
-        works = [asyncio.ensure_future(each) for each in (worker(rig).run(), worker(rig).run(), rig.scorer.run())]
-        async with asyncio.timeout(30):
-            while (now := await look(rig, one)).state is Stage.RUNNING:
-                rig.now_ms += 50
-                await asyncio.sleep(0.01)
-        for each in works:
-            each.cancel()
-        await asyncio.gather(*works, return_exceptions=True)
-        return counts(now), set(await rig.rows(tables.driving_score, "policy"))
+    await fleet(rig, trips=20)
+    await strictly(rig)
+    one = await begun(rig)
+    works = [asyncio.ensure_future(each) for each in (worker(rig).run(), worker(rig).run(), rig.scorer.run())]
+    async with asyncio.timeout(30):
+        while (now := await look(rig, one)).state is Stage.RUNNING:
+            rig.now_ms += 50
+            await asyncio.sleep(0.01)
+    for each in works:
+        each.cancel()
+    await asyncio.gather(*works, return_exceptions=True)
 
-    assert played(tmp_path, play) == ((20, 10, 0, 0, 10, 0), {(4,)})
+    assert (counts(now), set(await rig.rows(tables.driving_score, "policy"))) == ((20, 10, 0, 0, 10, 0), {(4,)})

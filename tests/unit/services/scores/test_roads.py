@@ -123,15 +123,14 @@ def test_lost_map_holds_up_trips_there_alone_and_not_for_ever(tmp_path, street):
     assert sorted(quality.read(body).maps for (body,) in kept) == [(), ("town:lost",)]
 
 
-def test_trying_a_policy_judges_with_the_map(tmp_path, street):
+async def test_trying_a_policy_judges_with_the_map(rig, street):
     """The score was given without a map; scored anew it would be lower."""
     roads, _ = street
 
-    async def play(rig):
-        await rig.add_trip(DRIVE)
-        await rig.drain()
-        return await rescore.tried(
-            rig.store, Rules(), Choice(everything=True), policy=None, progress=lambda _: None, roads=roads
-        )
+    await rig.add_trip(DRIVE)
+    await rig.drain()
+    found = await rescore.tried(
+        rig.store, Rules(), Choice(everything=True), policy=None, progress=lambda _: None, roads=roads
+    )
 
-    assert played(tmp_path, play).moved == 1
+    assert found.moved == 1

@@ -277,31 +277,25 @@ def test_period_is_left_to_the_worker_that_took_it_until_its_lease_ends(fleet):
     assert marked == {(1.0,)}  # the first wrote nothing any more
 
 
-def test_worker_rests_four_times_as_long_as_it_works(tmp_path):
-    async def play():
-        rig = Rig(tmp_path)
-        slept = []
-        now = iter(range(1_000))
-        worker = standing_keeper.StandingKeeper(
-            store=rig.store, clock=lambda: NOW_MS, stopwatch=lambda: next(now) / 1_000
-        )
-        sleep = asyncio.sleep
+async def test_worker_rests_four_times_as_long_as_it_works(tmp_path):
+    rig = Rig(tmp_path)
+    slept = []
+    now = iter(range(1_000))
+    worker = standing_keeper.StandingKeeper(store=rig.store, clock=lambda: NOW_MS, stopwatch=lambda: next(now) / 1_000)
+    sleep = asyncio.sleep
 
-        async def noted(seconds):
-            slept.append(seconds)
-            await sleep(0)
+    async def noted(seconds):
+        slept.append(seconds)
+        await sleep(0)
 
-        await rig.write(lambda tx: standings.note(tx, [DAY]))
-        asyncio.sleep = noted
-        try:
-            while await worker.keep():
-                pass
-        finally:
-            asyncio.sleep = sleep
-            await rig.store.close()
-        return slept
-
-    slept = asyncio.run(play())
+    await rig.write(lambda tx: standings.note(tx, [DAY]))
+    asyncio.sleep = noted
+    try:
+        while await worker.keep():
+            pass
+    finally:
+        asyncio.sleep = sleep
+        await rig.store.close()
 
     assert slept
     assert all(each == pytest.approx(0.004) for each in slept)

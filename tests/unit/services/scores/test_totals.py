@@ -82,9 +82,6 @@ def test_vehicle_without_events_costs_nothing(tmp_path):
     assert (told.score, [each.cost for each in told.dearest]) == (100, [0])
 
 
-def test_vehicle_without_a_scored_trip_has_nothing_to_explain(tmp_path):
-    async def play(rig):
-        with pytest.raises(reads.NoScoreYet):
-            await rig.store.read(lambda tx: totals.explained(tx, actor=ACTOR, of=VEHICLE))
-
-    played(tmp_path, play)
+async def test_vehicle_without_a_scored_trip_has_nothing_to_explain(rig):
+    with pytest.raises(reads.NoScoreYet):
+        await rig.store.read(lambda tx: totals.explained(tx, actor=ACTOR, of=VEHICLE))
