@@ -1,10 +1,9 @@
 """For every test: plain log lines, the long files first, and nothing left behind: no process, no socket."""
 
-import asyncio
 import gc
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
@@ -17,7 +16,7 @@ from tests.support import databases, launcher, logs, trust
 if TYPE_CHECKING:
     from tests.support.rest import Rest
 
-pytest_plugins = ("tests.support.coroutines", "tests.support.spent", "tests.support.suites", "tests.support.store_runs")
+pytest_plugins = ("tests.support.spent", "tests.support.suites", "tests.support.store_runs")
 
 settings.register_profile(
     "unhurried", settings(), max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -86,13 +85,20 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-@pytest.fixture
-def app(tmp_path: Path, runner: asyncio.Runner) -> Iterator["Rest"]:
-    """REST on an empty store in the test's folder, for a test that is a coroutine function."""
-    from tests.support import rest  # most tests need nothing of it, and it takes a second
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """Tests that are coroutine functions run in a loop of asyncio."""
+    return "asyncio"
 
-    with rest.opened(tmp_path, runner) as made:
-        yield made
+
+@pytest.fixture
+async def app(tmp_path: Path) -> AsyncIterator["Rest"]:
+    """REST on an empty store in the test's folder, for a test that is a coroutine function."""
+    from tests.support import rest, stores  # most tests need nothing of it, and it takes a second
+
+    made = rest.Rest(stores.fresh(tmp_path))
+    yield made
+    await made.close()
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -1,8 +1,7 @@
 """The REST application inside the test's process, on a database and a clock that stands still."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -380,20 +379,6 @@ def company_body(service_type: str | None, email: str, **fields: Any) -> dict[st
     """The required fields of a company's registration, and whatever else is given."""
     body = {"name": "Company", "picName": "Kim", "picEmail": email, "picPasswd": "pass phrase", **fields}
     return body if service_type is None else {"serviceType": service_type, **body}
-
-
-@contextmanager
-def opened(folder: Path, runner: asyncio.Runner) -> Iterator[Rest]:
-    """A fresh application in the runner's loop."""
-
-    async def made() -> Rest:
-        return Rest(stores.fresh(folder))
-
-    rest = runner.run(made())
-    try:
-        yield rest
-    finally:
-        runner.run(rest.close())
 
 
 def run(folder: Path, scenario: Callable[[Rest], Awaitable[T]], **parts: Any) -> T:
