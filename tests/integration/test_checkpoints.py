@@ -3,12 +3,15 @@
 import asyncio
 import os
 import sqlite3
+import threading
+import time
 from pathlib import Path
 
 import pytest
 from tests.support.stores import fresh_file
 
 from tripline.store import tables
+from tripline.store.database import checkpoints
 from tripline.store.database.sqlite import SqliteStore
 from tripline.store.transactions import WriteTx
 
@@ -58,3 +61,32 @@ def test_what_was_never_carried_over_is_there_after_the_last_connection_closes(t
 
     assert _stored(path) == [f"{number:04}" for number in range(COMMITS)]
     assert largest > COMMITS * ROW_BYTES, "the log was carried over by somebody else"
+
+
+def test_pages_of_a_long_transaction_are_carried_over_beside_the_writer(tmp_path: Path) -> None:
+    path = fresh_file(tmp_path)
+    sizes: list[int] = []
+    carried = threading.Event()
+
+    def note(statement: str) -> None:
+        if "wal_checkpoint" in statement:
+            sizes.append(path.stat().st_size)
+            carried.set()
+
+    def hold(tx: WriteTx) -> None:
+        sizes.clear()
+        carried.clear()
+        tx.run(tables.secret.insert().values(name="long", value=os.urandom(COMMITS * ROW_BYTES)))
+        time.sleep(3 * checkpoints.PROMPT_S)
+
+    async def play() -> bool:
+        store = SqliteStore(path, checkpoint_s=checkpoints.PROMPT_S / 10)
+        store._writer.driver.set_trace_callback(note)
+        await store.write(lambda tx: tx.run(tables.secret.insert().values(name="short", value=b"")))
+        await store.write(hold)
+        came = await asyncio.to_thread(carried.wait, 20)
+        await store.close()
+        return came
+
+    assert asyncio.run(play())
+    assert sizes[0] > COMMITS * ROW_BYTES, "the writer itself carried them over"

@@ -102,8 +102,13 @@ def test_checkpoint_thread_survives_what_is_no_database_and_goes_on_when_it_is_o
     sound = path.read_bytes()
     path.write_bytes(b"no database at all" * 500)
     finished = threading.Event()
+
+    def finish(_within_s: float) -> bool:
+        finished.set()
+        return True
+
     with structlog.testing.capture_logs() as lines:
-        thread = checkpoints.Checkpoints(path, every_s=0.005, finish=finished.set)
+        thread = checkpoints.Checkpoints(path, every_s=0.005, finish=finish)
         thread.written()
         until = time.monotonic() + 20
         while len(lines) < 3:

@@ -7,6 +7,7 @@ between two transactions of the writer, which lets the log begin anew.
 Not here: transactions (`sqlite.py`).
 """
 
+import math
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -22,6 +23,8 @@ SHORT_PAGES: Final = 256
 _log = observe.logger("store")
 PASSES: Final = 4
 """Each pass leaves the pages written during it, a fraction of the pass before."""
+PROMPT_S: Final = 0.1
+"""A turn on the writer's thread that comes later came behind a long transaction, whose pages take another pass."""
 
 
 def carry_over(driver: sqlite3.Connection) -> int:
@@ -33,9 +36,13 @@ def carry_over(driver: sqlite3.Connection) -> int:
 
 
 class Checkpoints:
-    """The thread and its connection. `finish` copies the last pages on the writer's thread, between transactions."""
+    """The thread and its connection.
 
-    def __init__(self, path: Path, *, every_s: float, finish: Callable[[], object]) -> None:
+    `finish` copies the last pages on the writer's thread, between transactions, and returns True; it returns False and
+    copies nothing if its turn comes later than after so many seconds.
+    """
+
+    def __init__(self, path: Path, *, every_s: float, finish: Callable[[float], bool]) -> None:
         self._driver = sqlite3.connect(str(path), isolation_level=None, check_same_thread=False)
         self._every_s = every_s
         self._finish = finish
@@ -66,6 +73,6 @@ class Checkpoints:
 
     def _carry_over(self) -> None:
         for _ in range(PASSES):
-            if carry_over(self._driver) <= SHORT_PAGES:
-                break
-        self._finish()
+            if carry_over(self._driver) <= SHORT_PAGES and self._finish(PROMPT_S):
+                return
+        self._finish(math.inf)

@@ -371,8 +371,16 @@ class SqliteStore:
             self._version = version
             self._foreign_commits += 1
 
-    def _finish_checkpoint(self) -> None:
-        self._writes.put(functools.partial(checkpoints.carry_over, self._writer.driver), first=False).result()
+    def _finish_checkpoint(self, within_s: float) -> bool:
+        until = time.monotonic() + within_s
+
+        def finish() -> bool:
+            if time.monotonic() > until:
+                return False
+            checkpoints.carry_over(self._writer.driver)
+            return True
+
+        return self._writes.put(finish, first=False).result()
 
     async def _on_writer(self, work: Callable[[], T], *, first: bool) -> T:
         return await asyncio.wrap_future(self._writes.put(work, first=first))
