@@ -126,12 +126,6 @@ vehicle_company = Table(
     comment="vehicles delegated to companies",
 )
 Index("uq_vehicle_company_pair", vehicle_company.c.vehicle_id, vehicle_company.c.to_company_id, unique=True)
-Index(
-    "ix_vehicle_company_to",
-    vehicle_company.c.to_company_id,
-    vehicle_company.c.from_company_id,
-    vehicle_company.c.vehicle_id,
-)
 Index("ix_vehicle_company_from", vehicle_company.c.from_company_id, vehicle_company.c.to_company_id)
 for _name, _end in (("given", vehicle_company.c.from_company_id), ("received", vehicle_company.c.to_company_id)):
     Index(f"ix_vehicle_company_{_name}", _end, vehicle_company.c.created_ms, vehicle_company.c.id)
