@@ -1,7 +1,6 @@
 """A world of pushes for each test that asks for it."""
 
-import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,6 @@ from tests.support import pushes
 
 
 @pytest.fixture
-def world(tmp_path: Path, runner: asyncio.Runner) -> Iterator[pushes.World]:
-    with pushes.opened(tmp_path, runner) as made:
+async def world(tmp_path: Path) -> AsyncIterator[pushes.World]:
+    async with pushes.opened(tmp_path) as made:
         yield made

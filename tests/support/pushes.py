@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -190,21 +190,21 @@ class World:
         await sender.close()
 
 
-@contextlib.contextmanager
-def opened(folder: Path, runner: asyncio.Runner, **settings: Any) -> Iterator[World]:
-    """A fresh world in the runner's loop; `settings` are those of `config.Push`."""
-
-    async def made() -> World:
-        return World(stores.fresh(folder).open(), config.Push(**settings))
-
-    world = runner.run(made())
+@contextlib.asynccontextmanager
+async def opened(folder: Path, **settings: Any) -> AsyncIterator[World]:
+    """A fresh world; `settings` are those of `config.Push`."""
+    world = World(stores.fresh(folder).open(), config.Push(**settings))
     try:
         yield world
     finally:
-        runner.run(world.store.close())
+        await world.store.close()
 
 
 def play(tmp_path: Path, scenario: Callable[[World], Coroutine[Any, Any, T]], **settings: Any) -> T:
     """What the scenario returns; `settings` are those of `config.Push`."""
-    with asyncio.Runner() as runner, opened(tmp_path, runner, **settings) as world:
-        return runner.run(scenario(world))
+
+    async def run() -> T:
+        async with opened(tmp_path, **settings) as world:
+            return await scenario(world)
+
+    return asyncio.run(run())

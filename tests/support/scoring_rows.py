@@ -1,8 +1,8 @@
 """Rows that a closed trip leaves behind, made by hand, and a scorer over them."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
@@ -197,23 +197,22 @@ def task_of(packed: Iterable[bytes], **changes: Any) -> Task:
     return Task(job._replace(**changes), b"".join(packed))
 
 
-@contextmanager
-def opened(folder: Path, runner: asyncio.Runner, **scoring: Any) -> Iterator[Rig]:
-    """A fresh rig with a vehicle, in the runner's loop."""
-
-    async def made() -> Rig:
-        rig = Rig(folder, **scoring)
-        await rig.add_vehicle()
-        return rig
-
-    rig = runner.run(made())
+@asynccontextmanager
+async def opened(folder: Path, **scoring: Any) -> AsyncIterator[Rig]:
+    """A fresh rig with a vehicle."""
+    rig = Rig(folder, **scoring)
     try:
+        await rig.add_vehicle()
         yield rig
     finally:
-        runner.run(rig.store.close())
+        await rig.store.close()
 
 
 def played(folder: Path, play: Callable[[Rig], Any], **scoring: Any) -> Any:
     """What the play on a fresh rig returns."""
-    with asyncio.Runner() as runner, opened(folder, runner, **scoring) as rig:
-        return runner.run(play(rig))
+
+    async def run() -> Any:
+        async with opened(folder, **scoring) as rig:
+            return await play(rig)
+
+    return asyncio.run(run())

@@ -1,7 +1,6 @@
 """A rig of scoring for each test that asks for it."""
 
-import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,6 @@ from tests.support import scoring_rows
 
 
 @pytest.fixture
-def rig(tmp_path: Path, runner: asyncio.Runner) -> Iterator[scoring_rows.Rig]:
-    with scoring_rows.opened(tmp_path, runner) as made:
+async def rig(tmp_path: Path) -> AsyncIterator[scoring_rows.Rig]:
+    async with scoring_rows.opened(tmp_path) as made:
         yield made
