@@ -3,6 +3,8 @@
 Not here: the administrator that a company is registered with (`companies.py`), directors and drivers (`users.py`).
 """
 
+from functools import partial
+
 from litestar.types import ASGIApp
 
 from tripline.api import person_bodies
@@ -14,7 +16,7 @@ from tripline.http.context import Call, context_of
 from tripline.http.operations import operation
 from tripline.services import admission, notifications
 from tripline.services.fleet import administrators as service
-from tripline.store.transactions import ReadTx, WriteTx
+from tripline.store.transactions import ReadTx
 from tripline.wire.rest import people as rest_people
 from tripline.wire.rest.base import Page
 
@@ -30,25 +32,9 @@ from tripline.wire.rest.base import Page
 )
 async def register(request: Call) -> ASGIApp:
     """A further administrator of the company."""
-    context = context_of(request)
-    actor = await permission.permitted(request)
-    company_id = parameters.company_id(request)
-    await context.store.read_short(
-        lambda tx: admission.admit(tx, actor, Action.COMPANY_ADMIN_MANAGE, Thing.COMPANY, company_id)
-    )
-    body, registration, password_hash = await person_bodies.registration(request, actor)
-
-    def work(tx: WriteTx) -> rest_people.UserRecord:
-        new = service.register(
-            tx,
-            **changes.by(request, actor),
-            company_id=company_id,
-            registration=registration,
-            password_hash=password_hash,
-        )
-        return person_bodies.registered(body, new)
-
-    return answers.ok(await context.store.write(work))
+    action = Action.COMPANY_ADMIN_MANAGE
+    actor, company_id = await permission.admitted_to(request, action, Thing.COMPANY, parameters.company_id)
+    return await person_bodies.register(request, actor, partial(service.register, company_id=company_id))
 
 
 @operation(
@@ -64,24 +50,11 @@ async def change(request: Call) -> ASGIApp:
 
     The caller's own e-mail address and password cannot be changed here.
     """
-    context = context_of(request)
     actor = await permission.permitted(request)
     company_id, user_id = parameters.company_id(request), _user_id(request)
-    before = await context.store.read_short(
-        lambda tx: service.find(tx, actor=actor, company_id=company_id, user_id=user_id)
-    )
-    named, password_hash = await person_bodies.changes(request, actor, before)
-    changed = await context.store.write(
-        lambda tx: service.change(
-            tx,
-            **changes.by(request, actor),
-            company_id=company_id,
-            user_id=user_id,
-            named=named,
-            password_hash=password_hash,
-        )
-    )
-    return answers.ok(rest_people.user_record(changed))
+    find = partial(service.find, actor=actor, company_id=company_id, user_id=user_id)
+    apply = partial(service.change, company_id=company_id, user_id=user_id)
+    return await person_bodies.change(request, actor, find, apply)
 
 
 @operation(

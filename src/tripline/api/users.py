@@ -20,7 +20,7 @@ from tripline.http.operations import Value, operation
 from tripline.services import admission, notifications
 from tripline.services.fleet import people as service
 from tripline.services.fleet import vehicles
-from tripline.store.transactions import ReadTx, WriteTx
+from tripline.store.transactions import ReadTx
 from tripline.wire.rest import people as rest_people
 from tripline.wire.rest import vehicles as rest_vehicles
 from tripline.wire.rest.base import Count, Page
@@ -123,18 +123,9 @@ async def find(request: Call) -> ASGIApp:
 
 
 async def _register(request: Call, role: Authority) -> ASGIApp:
-    context = context_of(request)
     actor = await permission.permitted(request)
     access.company_of(actor)
-    body, registration, password_hash = await person_bodies.registration(request, actor)
-
-    def work(tx: WriteTx) -> rest_people.UserRecord:
-        new = service.register(
-            tx, **changes.by(request, actor), role=role, registration=registration, password_hash=password_hash
-        )
-        return person_bodies.registered(body, new)
-
-    return answers.ok(await context.store.write(work))
+    return await person_bodies.register(request, actor, partial(service.register, role=role))
 
 
 async def _read(request: Call, role: Authority) -> ASGIApp:
@@ -147,19 +138,10 @@ async def _read(request: Call, role: Authority) -> ASGIApp:
 
 
 async def _change(request: Call, role: Authority) -> ASGIApp:
-    context = context_of(request)
     actor = await permission.permitted(request)
     user_id = _user_id(request, role)
-    before = await context.store.read_short(
-        lambda tx: service.find(tx, actor=actor, action=Action.PERSON_MODIFY, role=role, user_id=user_id)
-    )
-    named, password_hash = await person_bodies.changes(request, actor, before)
-    changed = await context.store.write(
-        lambda tx: service.change(
-            tx, **changes.by(request, actor), role=role, user_id=user_id, named=named, password_hash=password_hash
-        )
-    )
-    return answers.ok(rest_people.user_record(changed))
+    find = partial(service.find, actor=actor, action=Action.PERSON_MODIFY, role=role, user_id=user_id)
+    return await person_bodies.change(request, actor, find, partial(service.change, role=role, user_id=user_id))
 
 
 async def _delete(request: Call, role: Authority) -> ASGIApp:
