@@ -69,6 +69,13 @@ async def register(app: Rest, owner: Login, receiver: Login) -> dict[str, Any]:
     return await app.post(owner, candidates(owner), {"toCompanyId": {"id": receiver.company_id}})
 
 
+async def two_vehicles(app: Rest) -> tuple[Companies, list[str]]:
+    """The companies, and two vehicles of the owner, which may delegate them to the borrower."""
+    of = await companies(app)
+    await register(app, of.owner, of.borrower)
+    return of, [await new_vehicle(app, of.owner, number) for number in ("12가1", "12가2")]
+
+
 async def delegate(app: Rest, owner: Login, receiver: Login, vehicle_id: str) -> dict[str, Any]:
     """The vehicle delegated to the receiver."""
     return await app.post(owner, f"/company/{receiver.company_id}/relation/vehicle", {"vehicleId": {"id": vehicle_id}})

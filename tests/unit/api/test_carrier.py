@@ -16,19 +16,6 @@ from tripline.services.lines import batches
 NONE = {"id": ids.PLACEHOLDER}
 
 
-@pytest.fixture
-def play(tmp_path):
-    """Runs a scenario on a fresh application with a carrier and a company."""
-
-    def run(scenario, **fields):
-        async def with_scene(app):
-            return await scenario(await lines.scene(app, **fields))
-
-        return rest.run(tmp_path, with_scene)
-
-    return run
-
-
 def line_of(record):
     """What a record says of the line."""
     info = record.get("additionalInfo")
@@ -42,14 +29,12 @@ async def mounted(scene, sensor_id, number="1가1"):
     return vehicle["id"]["id"]
 
 
-def test_opening_of_an_unknown_device_creates_its_sensor(play):
-    async def scenario(scene):
-        sensor_id = await scene.opened()
-        record = await scene.sensor(sensor_id)
-        found = await scene.app.get(scene.admin, "/sensor", mdn=MDN)
-        return sensor_id, scene.admin.company_id, record, found
-
-    sensor_id, company_id, record, found = play(scenario)
+async def test_opening_of_an_unknown_device_creates_its_sensor(app: rest.Rest):
+    scene = await lines.scene(app)
+    sensor_id = await scene.opened()
+    record = await scene.sensor(sensor_id)
+    found = await scene.app.get(scene.admin, "/sensor", mdn=MDN)
+    company_id = scene.admin.company_id
 
     assert found == record
     assert line_of(record) == (MDN, "01", ("PLAN", "450081", "8982"))
@@ -65,31 +50,30 @@ def test_opening_of_an_unknown_device_creates_its_sensor(play):
     }
 
 
-def test_opening_by_service_type_belongs_to_its_operator(play):
-    async def scenario(scene):
-        sensor_id = await scene.opened(companyId=None, serviceType="ace", deviceType="GPS")
-        record = await scene.sensor(sensor_id)
-        return record["companyId"]["id"] == scene.admin.company_id, record["type"]
+async def test_opening_by_service_type_belongs_to_its_operator(app: rest.Rest):
+    scene = await lines.scene(app)
+    sensor_id = await scene.opened(companyId=None, serviceType="ace", deviceType="GPS")
+    record = await scene.sensor(sensor_id)
 
-    assert play(scenario) == (True, "GPS")
+    assert (record["companyId"]["id"] == scene.admin.company_id, record["type"]) == (True, "GPS")
 
 
-def test_opening_of_a_registered_device_gives_it_a_line(play):
-    async def scenario(scene):
-        body = {"serialNo": IMEI, "type": "GPS", "credentialsId": "t" * 20}
-        registered = await scene.app.post(scene.admin, "/sensor", body)
-        vehicle_id = await mounted(scene, registered["id"]["id"])
-        same = await scene.opened() == registered["id"]["id"]
-        record = await scene.sensor(registered["id"]["id"])
-        return (
-            same,
-            line_of(record)[:2],
-            record["vehicleId"]["id"] == vehicle_id,
-            record["credentialsId"],
-            record["type"],
-        )
+async def test_opening_of_a_registered_device_gives_it_a_line(app: rest.Rest):
+    scene = await lines.scene(app)
+    body = {"serialNo": IMEI, "type": "GPS", "credentialsId": "t" * 20}
+    registered = await scene.app.post(scene.admin, "/sensor", body)
+    vehicle_id = await mounted(scene, registered["id"]["id"])
+    same = await scene.opened() == registered["id"]["id"]
+    record = await scene.sensor(registered["id"]["id"])
+    found = (
+        same,
+        line_of(record)[:2],
+        record["vehicleId"]["id"] == vehicle_id,
+        record["credentialsId"],
+        record["type"],
+    )
 
-    assert play(scenario) == (True, (MDN, "01"), True, "t" * 20, "GPS")
+    assert found == (True, (MDN, "01"), True, "t" * 20, "GPS")
 
 
 @pytest.mark.parametrize(
@@ -112,99 +96,103 @@ def test_opening_of_a_registered_device_gives_it_a_line(play):
         ({"occurredTime": -1}, 400, 31, "'occurredTime' must be between"),
     ],
 )
-def test_opening_that_cannot_be_done_is_refused_by_field(play, said, status, code, word):
-    async def scenario(scene):
-        body = {"imei": IMEI, "companyId": scene.admin.company_id, **said}
-        return await scene.app.refused(scene.carrier, "POST", ACTIONS, {**scene.action("OPENING"), **body})
-
-    answer = play(scenario)
+async def test_opening_that_cannot_be_done_is_refused_by_field(app: rest.Rest, said, status, code, word):
+    scene = await lines.scene(app)
+    body = {"imei": IMEI, "companyId": scene.admin.company_id, **said}
+    answer = await scene.app.refused(scene.carrier, "POST", ACTIONS, {**scene.action("OPENING"), **body})
 
     assert answer[:2] == (status, code)
     assert word in answer[2]
 
 
-def test_opening_of_a_taken_number_or_another_companys_device_is_refused(play):
-    async def scenario(scene):
-        await scene.opened()
-        _, partner = await scene.app.partner(scene.admin, "p@p.example")
-        company = {"companyId": partner.company_id}
-        return await scene.refused("OPENING", imei="999", **company), await scene.refused(
-            "OPENING", mdn="01099999999", imei=IMEI, **company
-        )
+async def test_opening_of_a_taken_number_or_another_companys_device_is_refused(app: rest.Rest):
+    scene = await lines.scene(app)
+    await scene.opened()
+    _, partner = await scene.app.partner(scene.admin, "p@p.example")
+    company = {"companyId": partner.company_id}
+    found = (
+        await scene.refused("OPENING", imei="999", **company),
+        await scene.refused("OPENING", mdn="01099999999", imei=IMEI, **company),
+    )
 
-    assert play(scenario) == (
+    assert found == (
         (400, 31, f"Parameter 'mdn': the number {MDN} is the line of another device."),
         (400, 31, f"Parameter 'imei': a sensor with the serial number {IMEI} is another company's."),
     )
 
 
 @pytest.mark.parametrize(("kind", "after"), [("USE", "02"), ("DORMANT", "03"), ("TERMINATION", "04")])
-def test_suspension_of_each_kind_is_written(play, kind, after):
-    async def scenario(scene):
-        sensor_id = await scene.opened()
-        done = await scene.act("SUSPENSION", kind=kind)
-        record = await scene.sensor(sensor_id)
-        return done["nwStatus"], line_of(record), await scene.refused("SUSPENSION", kind="USE")
+async def test_suspension_of_each_kind_is_written(app: rest.Rest, kind, after):
+    scene = await lines.scene(app)
+    sensor_id = await scene.opened()
+    done = await scene.act("SUSPENSION", kind=kind)
+    record = await scene.sensor(sensor_id)
+    found = done["nwStatus"], line_of(record), await scene.refused("SUSPENSION", kind="USE")
 
-    assert play(scenario) == (
+    assert found == (
         after,
         (MDN, after, ("PLAN", "450081", "8982")),
         (400, 30, f"The line has nwStatus {after}; suspension of use needs 01."),
     )
 
 
-def test_opening_makes_a_suspended_line_normal(play):
-    async def scenario(scene):
-        await scene.opened()
-        await scene.act("SUSPENSION", kind="DORMANT")
-        return line_of(await scene.sensor(await scene.opened()))[:2]
+async def test_opening_makes_a_suspended_line_normal(app: rest.Rest):
+    scene = await lines.scene(app)
+    await scene.opened()
+    await scene.act("SUSPENSION", kind="DORMANT")
 
-    assert play(scenario) == (MDN, "01")
-
-
-def test_number_sim_and_plan_change_are_written(play):
-    async def scenario(scene):
-        sensor_id = await scene.opened()
-        await scene.act("SIM_CHANGE", imsi="450082", iccid="8983")
-        await scene.act("PLAN_CHANGE", subscription="OTHER")
-        await scene.act("NUMBER_CHANGE", newMdn="01087654321")
-        found = await scene.app.get(scene.admin, "/sensor", mdn="01087654321")
-        gone = await scene.app.refused(scene.admin, "GET", "/sensor", mdn=MDN)
-        return found["id"]["id"] == sensor_id, line_of(found), gone[:2]
-
-    assert play(scenario) == (True, ("01087654321", "01", ("OTHER", "450082", "8983")), (404, 32))
+    assert line_of(await scene.sensor(await scene.opened()))[:2] == (MDN, "01")
 
 
-def test_number_change_to_a_taken_number_is_refused(play):
-    async def scenario(scene):
-        await scene.opened()
-        await scene.opened(imei="999", mdn="01087654321")
-        return await scene.refused("NUMBER_CHANGE", newMdn="01087654321")
+async def test_number_sim_and_plan_change_are_written(app: rest.Rest):
+    scene = await lines.scene(app)
+    sensor_id = await scene.opened()
+    await scene.act("SIM_CHANGE", imsi="450082", iccid="8983")
+    await scene.act("PLAN_CHANGE", subscription="OTHER")
+    await scene.act("NUMBER_CHANGE", newMdn="01087654321")
+    found = await scene.app.get(scene.admin, "/sensor", mdn="01087654321")
+    gone = await scene.app.refused(scene.admin, "GET", "/sensor", mdn=MDN)
 
-    assert play(scenario) == (400, 31, "Parameter 'newMdn': the number 01087654321 is the line of another device.")
+    assert (found["id"]["id"] == sensor_id, line_of(found), gone[:2]) == (
+        True,
+        ("01087654321", "01", ("OTHER", "450082", "8983")),
+        (404, 32),
+    )
+
+
+async def test_number_change_to_a_taken_number_is_refused(app: rest.Rest):
+    scene = await lines.scene(app)
+    await scene.opened()
+    await scene.opened(imei="999", mdn="01087654321")
+
+    assert await scene.refused("NUMBER_CHANGE", newMdn="01087654321") == (
+        400,
+        31,
+        "Parameter 'newMdn': the number 01087654321 is the line of another device.",
+    )
 
 
 @pytest.mark.parametrize("suspended", [False, True])
-def test_device_change_moves_mapping_owner_and_line(play, suspended):
-    async def scenario(scene):
-        old = await scene.opened()
-        vehicle_id = await mounted(scene, old)
-        if suspended:
-            await scene.act("SUSPENSION", kind="USE")
-        scene.app.signals.told.clear()
-        new = (await scene.act("DEVICE_CHANGE", newImei="111"))["sensor"]
-        before, after = await scene.sensor(old), await scene.sensor(new)
-        return (
-            (line_of(before)[:2], before["vehicleId"], before["status"]),
-            (line_of(after), after["vehicleId"]["id"] == vehicle_id, after["status"], after["serialNo"]),
-            after["companyId"] == before["companyId"],
-            [told for told in scene.app.signals.told if told[0] == observe.SIGNAL_SENSOR_CHANGED]
-            == [(observe.SIGNAL_SENSOR_CHANGED, each) for each in (old, new)],
-            (observe.SIGNAL_PUSH_DUE, "") in scene.app.signals.told,
-        )
-
+async def test_device_change_moves_mapping_owner_and_line(app: rest.Rest, suspended):
     state = "02" if suspended else "01"
-    assert play(scenario) == (
+    scene = await lines.scene(app)
+    old = await scene.opened()
+    vehicle_id = await mounted(scene, old)
+    if suspended:
+        await scene.act("SUSPENSION", kind="USE")
+    scene.app.signals.told.clear()
+    new = (await scene.act("DEVICE_CHANGE", newImei="111"))["sensor"]
+    before, after = await scene.sensor(old), await scene.sensor(new)
+    found = (
+        (line_of(before)[:2], before["vehicleId"], before["status"]),
+        (line_of(after), after["vehicleId"]["id"] == vehicle_id, after["status"], after["serialNo"]),
+        after["companyId"] == before["companyId"],
+        [told for told in scene.app.signals.told if told[0] == observe.SIGNAL_SENSOR_CHANGED]
+        == [(observe.SIGNAL_SENSOR_CHANGED, each) for each in (old, new)],
+        (observe.SIGNAL_PUSH_DUE, "") in scene.app.signals.told,
+    )
+
+    assert found == (
         ((None, "00"), NONE, "DEACTIVATED"),
         ((MDN, state, ("PLAN", "450081", "8982")), True, "ACTIVATED", "111"),
         True,
@@ -213,65 +201,68 @@ def test_device_change_moves_mapping_owner_and_line(play, suspended):
     )
 
 
-def test_device_change_to_a_device_in_use_is_refused(play):
-    async def scenario(scene):
-        await scene.opened()
-        await scene.opened(imei="222", mdn="01022222222")
-        body = {"serialNo": "333", "type": "GPS", "credentialsId": "t" * 20}
-        await mounted(scene, (await scene.app.post(scene.admin, "/sensor", body))["id"]["id"])
-        return [(await scene.refused("DEVICE_CHANGE", newImei=imei))[:2] for imei in (IMEI, "222", "333")]
+async def test_device_change_to_a_device_in_use_is_refused(app: rest.Rest):
+    scene = await lines.scene(app)
+    await scene.opened()
+    await scene.opened(imei="222", mdn="01022222222")
+    body = {"serialNo": "333", "type": "GPS", "credentialsId": "t" * 20}
+    await mounted(scene, (await scene.app.post(scene.admin, "/sensor", body))["id"]["id"])
+    found = [(await scene.refused("DEVICE_CHANGE", newImei=imei))[:2] for imei in (IMEI, "222", "333")]
 
-    assert play(scenario) == [(400, 31)] * 3
+    assert found == [(400, 31)] * 3
 
 
-def test_owner_change_deletes_the_record_and_frees_number_and_device(play):
-    async def scenario(scene):
-        old = await scene.opened()
-        vehicle_id = await mounted(scene, old)
-        done = await scene.act("OWNER_CHANGE")
-        gone = await scene.app.refused(scene.admin, "GET", f"/sensor/{old}")
-        vehicle = await scene.app.get(scene.admin, f"/vehicle/{vehicle_id}")
-        _, partner = await scene.app.partner(scene.admin, "p@p.example")
-        new = await scene.opened(companyId=partner.company_id)
-        return done == {"sensor": old, "nwStatus": "00"}, gone[:2], vehicle["sensorCount"], new != old
+async def test_owner_change_deletes_the_record_and_frees_number_and_device(app: rest.Rest):
+    scene = await lines.scene(app)
+    old = await scene.opened()
+    vehicle_id = await mounted(scene, old)
+    done = await scene.act("OWNER_CHANGE")
+    gone = await scene.app.refused(scene.admin, "GET", f"/sensor/{old}")
+    vehicle = await scene.app.get(scene.admin, f"/vehicle/{vehicle_id}")
+    _, partner = await scene.app.partner(scene.admin, "p@p.example")
+    new = await scene.opened(companyId=partner.company_id)
+    found = done == {"sensor": old, "nwStatus": "00"}, gone[:2], vehicle["sensorCount"], new != old
 
-    assert play(scenario) == (True, (404, 32), 0, True)
+    assert found == (True, (404, 32), 0, True)
 
 
 @pytest.mark.parametrize(("kind", "after"), [("ORDINARY", "06"), ("AUTHORITY", "05")])
-def test_termination_empties_the_record_and_frees_the_number(play, kind, after):
-    async def scenario(scene):
-        body = {"serialNo": IMEI, "type": "GPS", "credentialsId": "t" * 20, "additionalInfo": "on the left"}
-        await scene.app.post(scene.admin, "/sensor", body)
-        sensor_id = await scene.opened()
-        await mounted(scene, sensor_id)
-        await scene.act("SUSPENSION", kind="TERMINATION")
-        scene.app.signals.told.clear()
-        done = await scene.act("TERMINATION", kind=kind)
-        record = await scene.sensor(sensor_id)
-        told = {subject for subject, _ in scene.app.signals.told}
-        again = await scene.opened(imei="444") != sensor_id
-        return (
-            done["nwStatus"],
-            record["nwStatus"],
-            record["mdn"],
-            record["credentialsId"],
-            record["vehicleId"],
-            told,
-            again,
-        )
-
+async def test_termination_empties_the_record_and_frees_the_number(app: rest.Rest, kind, after):
     told = {observe.SIGNAL_SENSOR_CHANGED, observe.SIGNAL_CREDENTIAL_ENDED, observe.SIGNAL_PUSH_DUE}
-    assert play(scenario) == (after, after, None, None, NONE, told, True)
+    scene = await lines.scene(app)
+    body = {"serialNo": IMEI, "type": "GPS", "credentialsId": "t" * 20, "additionalInfo": "on the left"}
+    await scene.app.post(scene.admin, "/sensor", body)
+    sensor_id = await scene.opened()
+    await mounted(scene, sensor_id)
+    await scene.act("SUSPENSION", kind="TERMINATION")
+    scene.app.signals.told.clear()
+    done = await scene.act("TERMINATION", kind=kind)
+    record = await scene.sensor(sensor_id)
+    heard = {subject for subject, _ in scene.app.signals.told}
+    again = await scene.opened(imei="444") != sensor_id
+    found = (
+        done["nwStatus"],
+        record["nwStatus"],
+        record["mdn"],
+        record["credentialsId"],
+        record["vehicleId"],
+        heard,
+        again,
+    )
+
+    assert found == (after, after, None, None, NONE, told, True)
 
 
-def test_terminated_line_is_unknown_by_its_number(play):
-    async def scenario(scene):
-        await scene.opened()
-        await scene.act("TERMINATION", kind="ORDINARY")
-        return await scene.refused("SUSPENSION", kind="USE")
+async def test_terminated_line_is_unknown_by_its_number(app: rest.Rest):
+    scene = await lines.scene(app)
+    await scene.opened()
+    await scene.act("TERMINATION", kind="ORDINARY")
 
-    assert play(scenario) == (404, 32, f"Parameter 'mdn': there is no line with the number {MDN}.")
+    assert await scene.refused("SUSPENSION", kind="USE") == (
+        404,
+        32,
+        f"Parameter 'mdn': there is no line with the number {MDN}.",
+    )
 
 
 @pytest.mark.parametrize(
@@ -285,8 +276,9 @@ def test_terminated_line_is_unknown_by_its_number(play):
         ("PLAN_CHANGE", "subscription"),
     ],
 )
-def test_action_without_a_needed_field_is_refused_by_its_name(play, type_, missing):
-    assert play(lambda scene: scene.refused(type_)) == (400, 31, f"Parameter '{missing}' can't be empty!")
+async def test_action_without_a_needed_field_is_refused_by_its_name(app: rest.Rest, type_, missing):
+    scene = await lines.scene(app)
+    assert await scene.refused(type_) == (400, 31, f"Parameter '{missing}' can't be empty!")
 
 
 STATED = {"imei": IMEI, "imsi": "450081", "iccid": "8982", "subscription": "PLAN", "deviceType": "OBD2"}
@@ -310,19 +302,17 @@ NEEDS = {
 
 
 @pytest.mark.parametrize("type_", NEEDS)
-def test_what_an_action_does_not_need_is_as_recorded_or_refused_by_name(play, type_):
+async def test_what_an_action_does_not_need_is_as_recorded_or_refused_by_name(app: rest.Rest, type_):
     needs = NEEDS[type_]
 
-    async def scenario(scene):
-        await scene.opened()
-        others = {name: value for name, value in OTHERS.items() if name not in needs}
-        refused = {name: await scene.refused(type_, **needs, **{name: value}) for name, value in others.items()}
-        own = {"companyId": scene.admin.company_id.upper(), "serviceType": "ace"}
-        stated = {name: value for name, value in {**STATED, **own}.items() if name not in needs}
-        unset = dict.fromkeys(others.keys() - stated.keys())
-        return refused, await scene.act(type_, **needs, **stated, **unset)
-
-    refused, done = play(scenario)
+    scene = await lines.scene(app)
+    await scene.opened()
+    others = {name: value for name, value in OTHERS.items() if name not in needs}
+    refused = {name: await scene.refused(type_, **needs, **{name: value}) for name, value in others.items()}
+    own = {"companyId": scene.admin.company_id.upper(), "serviceType": "ace"}
+    stated = {name: value for name, value in {**STATED, **own}.items() if name not in needs}
+    unset = dict.fromkeys(others.keys() - stated.keys())
+    done = await scene.act(type_, **needs, **stated, **unset)
 
     assert {name: (status, code, message.split("'")[1]) for name, (status, code, message) in refused.items()} == {
         name: (400, 31, name) for name in refused
@@ -330,28 +320,31 @@ def test_what_an_action_does_not_need_is_as_recorded_or_refused_by_name(play, ty
     assert done["sensor"]
 
 
-def test_fields_of_an_action_beside_a_batch_are_refused_by_name(play):
-    async def scenario(scene):
-        batch = {"actions": [scene.action("OWNER_CHANGE")], "mdn": MDN}
-        return await scene.app.refused(scene.carrier, "POST", ACTIONS, batch)
+async def test_fields_of_an_action_beside_a_batch_are_refused_by_name(app: rest.Rest):
+    scene = await lines.scene(app)
+    batch = {"actions": [scene.action("OWNER_CHANGE")], "mdn": MDN}
 
-    assert play(scenario) == (400, 31, "Parameter 'mdn' must be inside each of the 'actions', not beside them.")
+    assert await scene.app.refused(scene.carrier, "POST", ACTIONS, batch) == (
+        400,
+        31,
+        "Parameter 'mdn' must be inside each of the 'actions', not beside them.",
+    )
 
 
-def test_batch_is_done_in_order_and_a_refused_one_does_not_stop_the_others(play):
-    async def scenario(scene):
-        actions = [
-            scene.action("OPENING", imei=IMEI, companyId=scene.admin.company_id),
-            scene.action("SUSPENSION", kind="USE"),
-            scene.action("SUSPENSION", kind="DORMANT"),
-            scene.action("PLAN_CHANGE"),
-            scene.action("PLAN_CHANGE", subscription="NEW"),
-        ]
-        outcomes = (await scene.app.post(scene.carrier, ACTIONS, {"actions": actions}))["outcomes"]
-        ids_told = [each["actionId"] for each in outcomes] == [each["actionId"] for each in actions]
-        return ids_told, [(each["outcome"], each["nwStatus"], each.get("errorCode")) for each in outcomes]
+async def test_batch_is_done_in_order_and_a_refused_one_does_not_stop_the_others(app: rest.Rest):
+    scene = await lines.scene(app)
+    actions = [
+        scene.action("OPENING", imei=IMEI, companyId=scene.admin.company_id),
+        scene.action("SUSPENSION", kind="USE"),
+        scene.action("SUSPENSION", kind="DORMANT"),
+        scene.action("PLAN_CHANGE"),
+        scene.action("PLAN_CHANGE", subscription="NEW"),
+    ]
+    outcomes = (await scene.app.post(scene.carrier, ACTIONS, {"actions": actions}))["outcomes"]
+    ids_told = [each["actionId"] for each in outcomes] == [each["actionId"] for each in actions]
+    found = ids_told, [(each["outcome"], each["nwStatus"], each.get("errorCode")) for each in outcomes]
 
-    assert play(scenario) == (
+    assert found == (
         True,
         [
             ("DONE", "01", None),
@@ -363,49 +356,47 @@ def test_batch_is_done_in_order_and_a_refused_one_does_not_stop_the_others(play)
     )
 
 
-def test_action_sent_twice_is_done_once_and_answered_alike(play):
-    async def scenario(scene):
-        await scene.opened()
-        suspension = scene.action("SUSPENSION", kind="USE")
-        first = await scene.app.post(scene.carrier, ACTIONS, suspension)
-        second = await scene.app.post(scene.carrier, ACTIONS, dict(reversed(suspension.items())))
-        other = await scene.app.refused(scene.carrier, "POST", ACTIONS, {**suspension, "kind": "DORMANT"})
-        return first == second, other, len(await scene.pushed())
-
+async def test_action_sent_twice_is_done_once_and_answered_alike(app: rest.Rest):
     same = "Parameter 'actionId': another action was sent with this id before; give this one its own."
-    assert play(scenario) == (True, (400, 30, same), 2)
+    scene = await lines.scene(app)
+    await scene.opened()
+    suspension = scene.action("SUSPENSION", kind="USE")
+    first = await scene.app.post(scene.carrier, ACTIONS, suspension)
+    second = await scene.app.post(scene.carrier, ACTIONS, dict(reversed(suspension.items())))
+    other = await scene.app.refused(scene.carrier, "POST", ACTIONS, {**suspension, "kind": "DORMANT"})
+
+    assert (first == second, other, len(await scene.pushed())) == (True, (400, 30, same), 2)
 
 
-def test_refused_action_is_refused_alike_when_it_comes_again(play):
-    async def scenario(scene):
-        suspension = scene.action("SUSPENSION", kind="USE")
-        first = await scene.app.refused(scene.carrier, "POST", ACTIONS, suspension)
-        await scene.opened()
-        return first, await scene.app.refused(scene.carrier, "POST", ACTIONS, suspension)
-
+async def test_refused_action_is_refused_alike_when_it_comes_again(app: rest.Rest):
     unknown = (404, 32, f"Parameter 'mdn': there is no line with the number {MDN}.")
-    assert play(scenario) == (unknown, unknown)
+    scene = await lines.scene(app)
+    suspension = scene.action("SUSPENSION", kind="USE")
+    first = await scene.app.refused(scene.carrier, "POST", ACTIONS, suspension)
+    await scene.opened()
+    found = first, await scene.app.refused(scene.carrier, "POST", ACTIONS, suspension)
+
+    assert found == (unknown, unknown)
 
 
-def test_same_id_of_two_carriers_is_two_actions(play):
-    async def scenario(scene):
-        await scene.opened()
-        other = await scene.app.account("net@other.example", Authority.CARRIER)
-        suspension = scene.action("SUSPENSION", kind="USE")
-        await scene.app.post(scene.carrier, ACTIONS, suspension)
-        return await scene.app.refused(other, "POST", ACTIONS, suspension)
+async def test_same_id_of_two_carriers_is_two_actions(app: rest.Rest):
+    scene = await lines.scene(app)
+    await scene.opened()
+    other = await scene.app.account("net@other.example", Authority.CARRIER)
+    suspension = scene.action("SUSPENSION", kind="USE")
+    await scene.app.post(scene.carrier, ACTIONS, suspension)
 
-    assert play(scenario)[:2] == (400, 30)
+    assert (await scene.app.refused(other, "POST", ACTIONS, suspension))[:2] == (400, 30)
 
 
 @pytest.mark.parametrize("size", [999, 1000, 1001])
-def test_batch_of_at_most_1000_is_taken(play, size):
-    async def scenario(scene):
-        batch = {"actions": [{"actionId": str(number)} for number in range(size)]}
-        answer = await scene.app.call(scene.carrier, "POST", ACTIONS, batch)
-        return answer.status_code, len(answer.json().get("outcomes", [])), answer.json().get("errorCode")
+async def test_batch_of_at_most_1000_is_taken(app: rest.Rest, size):
+    scene = await lines.scene(app)
+    batch = {"actions": [{"actionId": str(number)} for number in range(size)]}
+    answer = await scene.app.call(scene.carrier, "POST", ACTIONS, batch)
+    found = answer.status_code, len(answer.json().get("outcomes", [])), answer.json().get("errorCode")
 
-    assert play(scenario) == ((200, size, None) if size <= 1000 else (400, 0, 31))
+    assert found == ((200, size, None) if size <= 1000 else (400, 0, 31))
 
 
 @pytest.mark.parametrize(
@@ -422,106 +413,105 @@ def test_batch_of_at_most_1000_is_taken(play, size):
         ({"actions": [{"actionId": "1"}, {}]}, "'actionId' can't be empty"),
     ],
 )
-def test_request_that_holds_no_actions_is_refused_whole(play, body, word):
-    async def scenario(scene):
-        return await scene.app.refused(scene.carrier, "POST", ACTIONS, body)
-
-    answer = play(scenario)
+async def test_request_that_holds_no_actions_is_refused_whole(app: rest.Rest, body, word):
+    scene = await lines.scene(app)
+    answer = await scene.app.refused(scene.carrier, "POST", ACTIONS, body)
 
     assert answer[:2] == (400, 31)
     assert word in answer[2]
 
 
-def test_action_nested_to_any_depth_is_no_bug(play):
-    async def scenario(scene):
-        bodies = (b'{"actionId":"%d","x":%b1%b}' % (depth, b"[" * depth, b"]" * depth) for depth in range(880, 1010, 2))
-        return {(await scene.app.call(scene.carrier, "POST", ACTIONS, body)).status_code for body in bodies}
+async def test_action_nested_to_any_depth_is_no_bug(app: rest.Rest):
+    scene = await lines.scene(app)
+    bodies = (b'{"actionId":"%d","x":%b1%b}' % (depth, b"[" * depth, b"]" * depth) for depth in range(880, 1010, 2))
+    found = {(await scene.app.call(scene.carrier, "POST", ACTIONS, body)).status_code for body in bodies}
 
-    assert play(scenario) == {400}
-
-
-def test_carrier_may_do_nothing_else_and_nobody_else_may_act(play):
-    async def scenario(scene):
-        app = scene.app
-        root = await app.account("root@x.example", Authority.SYS_ADMIN)
-        director = await app.person(scene.admin, Authority.DIRECTOR, "d")
-        others = (None, root, scene.admin, director)
-        forbidden = [(await app.refused(login, "POST", ACTIONS, {}))[:2] for login in others]
-        reads = ("/company/me", "/sensors?limit=1", f"/sensor?mdn={MDN}", "/vehicle?vehicleNo=1")
-        refused = [(await app.refused(scene.carrier, "GET", path))[0] for path in reads]
-        return forbidden, refused, (await scene.unpause(scene.carrier)).status_code
-
-    assert play(scenario) == ([(401, 10), (403, 20), (403, 20), (403, 20)], [403, 403, 403, 403], 403)
+    assert found == {400}
 
 
-def test_g10_every_change_of_state_is_pushed_once_and_other_changes_are_not(play):
-    async def scenario(scene):
-        sensor_id = await scene.opened(occurredTime=1_735_689_602_000)
-        vehicle_id = await mounted(scene, sensor_id)
-        await scene.act("SIM_CHANGE", imsi="1", iccid="2")
-        await scene.act("PLAN_CHANGE", subscription="P")
-        await scene.act("SUSPENSION", kind="USE")
-        assert (await scene.unpause()).status_code == 200
-        await scene.act("TERMINATION", kind="ORDINARY")
-        company = scene.admin.company_id
-        receivers = {(receiver, sensor) for receiver, sensor, _ in await scene.pushed()}
-        bodies = [json.loads(body) for _, _, body in await scene.pushed()]
-        common = {"masterCompanyId": company, "companyId": company, "sensorId": sensor_id, "ty": "NWSTATUS"}
-        expected = [
-            {**common, "vehicleId": vehicle, "ts": ts, "pld": {"nwStatus": status}}
-            for status, vehicle, ts in (
-                ("01", ids.PLACEHOLDER, 1_735_689_602_000),
-                ("02", vehicle_id, scene.app.now_ms),
-                ("01", vehicle_id, scene.app.now_ms),
-                ("06", vehicle_id, scene.app.now_ms),
-            )
-        ]
-        return receivers == {(company, sensor_id)}, bodies, expected
+async def test_carrier_may_do_nothing_else_and_nobody_else_may_act(app: rest.Rest):
+    scene = await lines.scene(app)
+    app = scene.app
+    root = await app.account("root@x.example", Authority.SYS_ADMIN)
+    director = await app.person(scene.admin, Authority.DIRECTOR, "d")
+    others = (None, root, scene.admin, director)
+    forbidden = [(await app.refused(login, "POST", ACTIONS, {}))[:2] for login in others]
+    reads = ("/company/me", "/sensors?limit=1", f"/sensor?mdn={MDN}", "/vehicle?vehicleNo=1")
+    refused = [(await app.refused(scene.carrier, "GET", path))[0] for path in reads]
 
-    once, bodies, expected = play(scenario)
+    assert (forbidden, refused, (await scene.unpause(scene.carrier)).status_code) == (
+        [(401, 10), (403, 20), (403, 20), (403, 20)],
+        [403, 403, 403, 403],
+        403,
+    )
+
+
+async def test_g10_every_change_of_state_is_pushed_once_and_other_changes_are_not(app: rest.Rest):
+    scene = await lines.scene(app)
+    sensor_id = await scene.opened(occurredTime=1_735_689_602_000)
+    vehicle_id = await mounted(scene, sensor_id)
+    await scene.act("SIM_CHANGE", imsi="1", iccid="2")
+    await scene.act("PLAN_CHANGE", subscription="P")
+    await scene.act("SUSPENSION", kind="USE")
+    assert (await scene.unpause()).status_code == 200
+    await scene.act("TERMINATION", kind="ORDINARY")
+    company = scene.admin.company_id
+    receivers = {(receiver, sensor) for receiver, sensor, _ in await scene.pushed()}
+    bodies = [json.loads(body) for _, _, body in await scene.pushed()]
+    common = {"masterCompanyId": company, "companyId": company, "sensorId": sensor_id, "ty": "NWSTATUS"}
+    expected = [
+        {**common, "vehicleId": vehicle, "ts": ts, "pld": {"nwStatus": status}}
+        for status, vehicle, ts in (
+            ("01", ids.PLACEHOLDER, 1_735_689_602_000),
+            ("02", vehicle_id, scene.app.now_ms),
+            ("01", vehicle_id, scene.app.now_ms),
+            ("06", vehicle_id, scene.app.now_ms),
+        )
+    ]
+    once = receivers == {(company, sensor_id)}
 
     assert once
     assert bodies == expected
 
 
-def test_partners_change_is_pushed_to_the_operator_and_to_the_partner_that_asked(play):
-    async def scenario(scene):
-        asked = {"notifyHost": "http://p.example/", "notifyMsgType": [600]}
-        _, loud = await scene.app.partner(scene.admin, "p@p.example", **asked)
-        _, silent = await scene.app.partner(scene.admin, "q@q.example", notifyMsgType=600)
-        await scene.opened(companyId=loud.company_id)
-        await scene.opened(companyId=silent.company_id, imei="5", mdn="555")
-        operator = scene.admin.company_id
-        return [receiver for receiver, _, _ in await scene.pushed()] == [operator, loud.company_id, operator]
+async def test_partners_change_is_pushed_to_the_operator_and_to_the_partner_that_asked(app: rest.Rest):
+    scene = await lines.scene(app)
+    asked = {"notifyHost": "http://p.example/", "notifyMsgType": [600]}
+    _, loud = await scene.app.partner(scene.admin, "p@p.example", **asked)
+    _, silent = await scene.app.partner(scene.admin, "q@q.example", notifyMsgType=600)
+    await scene.opened(companyId=loud.company_id)
+    await scene.opened(companyId=silent.company_id, imei="5", mdn="555")
+    operator = scene.admin.company_id
+    found = [receiver for receiver, _, _ in await scene.pushed()] == [operator, loud.company_id, operator]
 
-    assert play(scenario)
+    assert found
 
 
 @pytest.mark.parametrize("family", ["carrier", "swing"])
-def test_g14_unpause_answers_the_sensor_with_status_01(play, family):
-    async def scenario(scene):
-        sensor_id = await scene.opened()
-        await scene.act("SUSPENSION", kind="USE")
-        answer = await scene.app.call(scene.admin, "POST", f"/api/tre/v1_4/{family}/unpause", {"mdn": MDN})
-        return answer.status_code, answer.json() == await scene.sensor(sensor_id), answer.json()["nwStatus"]
+async def test_g14_unpause_answers_the_sensor_with_status_01(app: rest.Rest, family):
+    scene = await lines.scene(app)
+    sensor_id = await scene.opened()
+    await scene.act("SUSPENSION", kind="USE")
+    answer = await scene.app.call(scene.admin, "POST", f"/api/tre/v1_4/{family}/unpause", {"mdn": MDN})
+    found = answer.status_code, answer.json() == await scene.sensor(sensor_id), answer.json()["nwStatus"]
 
-    assert play(scenario) == (200, True, "01")
+    assert found == (200, True, "01")
 
 
-def test_g15_unpause_errors_are_31_32_20_30(play):
-    async def scenario(scene):
-        app = scene.app
-        await scene.opened()
-        _, other = await app.operator("other")
-        _, partner = await app.partner(scene.admin, "p@p.example")
-        director = await app.person(scene.admin, Authority.DIRECTOR, "d")
-        granted = await app.account("granted@x.example", Authority.COMPANY_ADMIN)
-        cases = [(scene.admin, {}), (scene.admin, {"mdn": ""}), (scene.admin, {"mdn": 1}), (scene.admin, {"mdn": "0"})]
-        cases += [(login, {"mdn": MDN}) for login in (other, partner, director, granted, scene.admin)]
-        cases += [(login, {}) for login in (director, granted)]
-        return [(await app.refused(login, "POST", lines.UNPAUSE, body))[:2] for login, body in cases]
+async def test_g15_unpause_errors_are_31_32_20_30(app: rest.Rest):
+    scene = await lines.scene(app)
+    app = scene.app
+    await scene.opened()
+    _, other = await app.operator("other")
+    _, partner = await app.partner(scene.admin, "p@p.example")
+    director = await app.person(scene.admin, Authority.DIRECTOR, "d")
+    granted = await app.account("granted@x.example", Authority.COMPANY_ADMIN)
+    cases = [(scene.admin, {}), (scene.admin, {"mdn": ""}), (scene.admin, {"mdn": 1}), (scene.admin, {"mdn": "0"})]
+    cases += [(login, {"mdn": MDN}) for login in (other, partner, director, granted, scene.admin)]
+    cases += [(login, {}) for login in (director, granted)]
+    found = [(await app.refused(login, "POST", lines.UNPAUSE, body))[:2] for login, body in cases]
 
-    assert play(scenario) == [(400, 31)] * 3 + [(404, 32)] + [(403, 20)] * 4 + [(400, 30)] + [(403, 20)] * 2
+    assert found == [(400, 31)] * 3 + [(404, 32)] + [(403, 20)] * 4 + [(400, 30)] + [(403, 20)] * 2
 
 
 class Died(BaseException):

@@ -38,13 +38,8 @@ OF_R = {
 SEARCHED = [path for path, row in LISTS.items() if row != "T"]
 
 
-async def settled(app: rest.Rest):
-    """The result of the scenario in the world of the access matrix."""
-    return await access_world.settled(app)
-
-
 async def test_offset_that_is_anothers_row_is_answered_like_one_that_is_nobodys(app: rest.Rest):
-    world = await settled(app)
+    world = await access_world.settled(app)
     (session,) = (await app.get(world.of("P"), "/sessions", limit=1))["data"]
     ids = world.ids | {"session of P": session["id"]["id"]}
     told = {}
@@ -61,7 +56,7 @@ async def test_offset_that_is_anothers_row_is_answered_like_one_that_is_nobodys(
 
 @pytest.mark.parametrize("search", ["%", "_", "%%", "[A-Z]", "*", "?", "\\", "' OR 1=1 --"])
 async def test_search_knows_no_wildcards(app: rest.Rest, search):
-    world = await settled(app)
+    world = await access_world.settled(app)
     found = {}
     for path in SEARCHED:
         answer = await app.get(world.of("P"), path.format_map(world.ids), limit=10, textSearch=search)
@@ -71,7 +66,7 @@ async def test_search_knows_no_wildcards(app: rest.Rest, search):
 
 
 async def test_offset_text_beyond_the_own_rows_shows_no_others(app: rest.Rest):
-    world = await settled(app)
+    world = await access_world.settled(app)
     every = {}
     for path in SEARCHED:
         address, own = path.format_map(world.ids), world.of("P")
@@ -83,7 +78,7 @@ async def test_offset_text_beyond_the_own_rows_shows_no_others(app: rest.Rest):
 
 
 async def test_id_in_upper_case_is_the_same_and_reaches_no_further(app: rest.Rest):
-    world = await settled(app)
+    world = await access_world.settled(app)
     ids = {name: text.upper() for name, text in world.ids.items()}
     p = world.of("P")
     own = [await app.get(p, path.format_map(ids)) for path in ("/vehicle/{V}", "/company/{P}", "/sensor/{on V}")]
@@ -144,7 +139,7 @@ CHANGED = {
 
 
 async def test_change_hears_nothing_that_a_record_only_shows(app: rest.Rest):
-    world = await settled(app)
+    world = await access_world.settled(app)
     changed = {}
     for path, who in CHANGED.items():
         address, login = path.format_map(world.ids), world.of(who)
@@ -157,7 +152,7 @@ async def test_change_hears_nothing_that_a_record_only_shows(app: rest.Rest):
 
 
 async def test_access_token_of_anothers_device_is_not_taken_over(app: rest.Rest):
-    world = await settled(app)
+    world = await access_world.settled(app)
     taken = {"credentialsId": "on-X".ljust(20, "-")}
     refused = await app.refused(world.of("P"), "PUT", f"/sensor/{world.ids['free']}", taken)
 
@@ -165,7 +160,7 @@ async def test_access_token_of_anothers_device_is_not_taken_over(app: rest.Rest)
 
 
 async def test_of_a_key_that_is_there_twice_one_value_alone_is_checked_and_kept(app: rest.Rest):
-    world = await settled(app)
+    world = await access_world.settled(app)
     body = b'{"vehicleNo":"W2","vehicleNo":"V","mileage":0,"mileage":1}'
     found = (await app.refused(world.of("P"), "PUT", f"/vehicle/{world.ids['W']}", body))[:2]
 
@@ -173,7 +168,7 @@ async def test_of_a_key_that_is_there_twice_one_value_alone_is_checked_and_kept(
 
 
 async def test_what_was_delegated_is_neither_delegated_on_nor_deleted_nor_moved(app: rest.Rest):
-    world = await settled(app)
+    world = await access_world.settled(app)
     r, operator, v = world.of("R"), world.of("operator"), world.ids["V"]
     lent_on = {"vehicleId": {"id": v}}
     await delegating.register(app, r, world.of("S"))
@@ -192,7 +187,7 @@ async def test_what_was_delegated_is_neither_delegated_on_nor_deleted_nor_moved(
 
 
 async def test_who_changes_a_partner_gets_nothing_of_it_for_another_service(app: rest.Rest):
-    world = await settled(app)
+    world = await access_world.settled(app)
     path, operator = f"/company/{world.ids['P']}", world.of("operator")
     forged = {"serviceType": "other"}, {"masterId": {"id": world.ids["other"]}}
     refused = [(await app.refused(operator, "PUT", path, body))[:2] for body in forged]
@@ -212,7 +207,7 @@ async def test_nobody_makes_a_platform_administrator_or_carrier_over_rest(app: r
         "password": "pass phrase",
     }
 
-    world = await settled(app)
+    world = await access_world.settled(app)
     made = []
     for number, (who, path) in enumerate(
         (

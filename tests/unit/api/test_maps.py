@@ -8,7 +8,7 @@ import os
 
 import pytest
 from tests.support import map_files as made
-from tests.support import rest
+from tests.support import rest, stores
 
 from tripline.adapters.maps import cancels, imports, locks, service
 from tripline.domain.access import Authority
@@ -20,13 +20,17 @@ MAPS, MAP = "/api/tre/v1_3/maps", "/api/tre/v1_3/map/area"
 NOTHING = {"maps": [], "import": None}
 
 
-def played(tmp_path, scenario, **parts):
-    """The scenario with the application, a platform administrator, and the folder of maps."""
+@pytest.fixture
+async def app(tmp_path):
+    """REST with a folder of maps."""
+    made = rest.Rest(stores.fresh(tmp_path), maps=tmp_path / "maps")
+    yield made
+    await made.close()
 
-    async def play(app):
-        return await scenario(app, await app.account("root@x.example", Authority.SYS_ADMIN))
 
-    return rest.run(tmp_path, play, maps=tmp_path / "maps", **parts)
+async def administrator(app: rest.Rest):
+    """A platform administrator."""
+    return await app.account("root@x.example", Authority.SYS_ADMIN)
 
 
 def imported(tmp_path, name="area", **tags):
@@ -47,7 +51,7 @@ async def sent(app, root, body, path=MAP, **query):
     return answer.status_code, answer.json()
 
 
-def test_maps_are_listed_with_what_is_known_of_them_and_those_that_are_lost(tmp_path):
+async def test_maps_are_listed_with_what_is_known_of_them_and_those_that_are_lost(app: rest.Rest, tmp_path):
     area = imported(tmp_path)
     imported(tmp_path, "gone")
     imported(tmp_path, "unread")
@@ -55,11 +59,9 @@ def test_maps_are_listed_with_what_is_known_of_them_and_those_that_are_lost(tmp_
     gone = next(each for each in (tmp_path / "maps").glob("gone.*") if each.is_dir())
     (gone / "lat.npy").unlink()
 
-    async def scenario(app, root):
-        headers = {"X-Authorization": f"Bearer {root.token}", "Accept-Language": "ko"}
-        return await app.get(root, MAPS), (await app.http.get(MAPS, headers=headers)).json()
-
-    listed, korean = played(tmp_path, scenario)
+    root = await administrator(app)
+    headers = {"X-Authorization": f"Bearer {root.token}", "Accept-Language": "ko"}
+    listed, korean = await app.get(root, MAPS), (await app.http.get(MAPS, headers=headers)).json()
 
     first, second, third = listed["maps"]
     assert listed["import"] is None
@@ -82,59 +84,51 @@ def test_maps_are_listed_with_what_is_known_of_them_and_those_that_are_lost(tmp_
     assert korean["maps"][2]["lost"].startswith("지도 정보 파일(")
 
 
-def test_installation_without_maps_has_none(tmp_path):
-    async def scenario(app, root):
-        return await app.get(root, MAPS)
-
-    assert played(tmp_path, scenario) == NOTHING
+async def test_installation_without_maps_has_none(app: rest.Rest, tmp_path):
+    root = await administrator(app)
+    assert await app.get(root, MAPS) == NOTHING
     assert not (tmp_path / "maps").exists()
 
 
-def test_map_is_removed_and_is_unknown_then(tmp_path):
+async def test_map_is_removed_and_is_unknown_then(app: rest.Rest, tmp_path):
     imported(tmp_path)
     other = imported(tmp_path, "other")
 
-    async def scenario(app, root):
-        removed = await app.delete(root, MAP)
-        refused = [
-            await app.refused(root, "DELETE", f"/api/tre/v1_3/map/{name}") for name in ("area", "Area", ".import")
-        ]
-        return removed, refused, await app.get(root, MAPS)
-
-    removed, refused, listed = played(tmp_path, scenario)
+    root = await administrator(app)
+    removed = await app.delete(root, MAP)
+    refused = [await app.refused(root, "DELETE", f"/api/tre/v1_3/map/{name}") for name in ("area", "Area", ".import")]
+    listed = await app.get(root, MAPS)
 
     assert removed == {}
     assert refused == [(404, 32, f"There is no map called {name}.") for name in ("area", "Area", ".import")]
     assert [each["map"] for each in listed["maps"]] == [other.map]
 
 
-def test_map_in_a_folder_that_cannot_be_written_is_not_removed(tmp_path):
+async def test_map_in_a_folder_that_cannot_be_written_is_not_removed(app: rest.Rest, tmp_path):
     area = imported(tmp_path)
     (tmp_path / "maps/.lock").unlink()
     (tmp_path / "maps/.lock").mkdir()  # it cannot be opened for writing, as in a read-only folder
 
-    async def scenario(app, root):
-        refused = await app.refused(root, "DELETE", MAP)
-        return refused[0], await app.get(root, MAPS)
-
-    status, listed = played(tmp_path, scenario)
+    root = await administrator(app)
+    refused = await app.refused(root, "DELETE", MAP)
+    status, listed = refused[0], await app.get(root, MAPS)
 
     assert status == 503
     assert [each["map"] for each in listed["maps"]] == [area.map]
 
 
 @pytest.mark.parametrize("in_form", [False, True], ids=["body", "form"])
-def test_file_that_arrived_waits_to_be_imported(tmp_path, in_form):
+async def test_file_that_arrived_waits_to_be_imported(app: rest.Rest, tmp_path, in_form):
     content = made.street(tmp_path / "a.osm.pbf").read_bytes()
 
-    async def scenario(app, root):
-        if in_form:
-            headers = {"X-Authorization": f"Bearer {root.token}"}
-            answer = await app.http.post(f"{MAP}?country=LI", headers=headers, files={"file": ("x", content)})
-            return answer.status_code, answer.json(), await app.get(root, MAPS)
-        return *await sent(app, root, content, country="LI"), await app.get(root, MAPS)
-
-    status, told, listed = played(tmp_path, scenario)
+    root = await administrator(app)
+    if in_form:
+        headers = {"X-Authorization": f"Bearer {root.token}"}
+        answer = await app.http.post(f"{MAP}?country=LI", headers=headers, files={"file": ("x", content)})
+        status, told = answer.status_code, answer.json()
+    else:
+        status, told = await sent(app, root, content, country="LI")
+    listed = await app.get(root, MAPS)
 
     assert (status, told) == (
         200,
@@ -163,15 +157,13 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("body", "message"), REFUSED, ids=["empty", "short", "long"])
-def test_file_that_is_no_map_is_refused_and_nothing_is_left(tmp_path, body, message):
-    async def scenario(app, root):
-        return await app.refused(root, "POST", MAP, body), await app.get(root, MAPS)
-
-    assert played(tmp_path, scenario) == ((400, 31, message), NOTHING)
+async def test_file_that_is_no_map_is_refused_and_nothing_is_left(app: rest.Rest, tmp_path, body, message):
+    root = await administrator(app)
+    assert (await app.refused(root, "POST", MAP, body), await app.get(root, MAPS)) == ((400, 31, message), NOTHING)
     assert not (tmp_path / "maps").exists()
 
 
-def test_file_that_is_no_map_is_refused_before_the_rest_of_it_came(tmp_path):
+async def test_file_that_is_no_map_is_refused_before_the_rest_of_it_came(app: rest.Rest):
     took = []
 
     async def pieces():
@@ -179,15 +171,15 @@ def test_file_that_is_no_map_is_refused_before_the_rest_of_it_came(tmp_path):
             took.append(no)
             yield b"<osm>" * 100
 
-    async def scenario(app, root):
-        headers = {"X-Authorization": f"Bearer {root.token}", "Accept-Language": "ko"}
-        return (await app.http.post(MAP, headers=headers, content=pieces())).json()["message"]
+    root = await administrator(app)
+    headers = {"X-Authorization": f"Bearer {root.token}", "Accept-Language": "ko"}
+    found = (await app.http.post(MAP, headers=headers, content=pieces())).json()["message"]
 
-    assert played(tmp_path, scenario) == "OpenStreetMap PBF 형식(.osm.pbf)의 파일이 아닙니다."
+    assert found == "OpenStreetMap PBF 형식(.osm.pbf)의 파일이 아닙니다."
     assert len(took) < 1_000
 
 
-def test_file_up_to_the_bound_is_taken_and_one_byte_more_is_refused(tmp_path):
+async def test_file_up_to_the_bound_is_taken_and_one_byte_more_is_refused(app: rest.Rest, tmp_path):
     content = made.street(tmp_path / "a.osm.pbf").read_bytes()
     most = 2**20
     at = content + b"\0" * (most - len(content))
@@ -196,15 +188,13 @@ def test_file_up_to_the_bound_is_taken_and_one_byte_more_is_refused(tmp_path):
         for start in range(0, most + 1, 65_536):
             yield (at + b"\0")[start : start + 65_536]
 
-    async def scenario(app, root):
-        headers = {"X-Authorization": f"Bearer {root.token}"}
-        unannounced = (await app.http.post(MAP, headers=headers, content=pieces())).status_code
-        after = left(tmp_path), await app.get(root, MAPS)
-        form = (await app.http.post(MAP, headers=headers, files={"file": ("x", at + b"\0")})).status_code
-        announced = await app.refused(root, "POST", MAP, at + b"\0")
-        return unannounced, form, announced, after, (await sent(app, root, at))[0]
-
-    unannounced, form, announced, after, taken = played(tmp_path, scenario)
+    root = await administrator(app)
+    headers = {"X-Authorization": f"Bearer {root.token}"}
+    unannounced = (await app.http.post(MAP, headers=headers, content=pieces())).status_code
+    after = left(tmp_path), await app.get(root, MAPS)
+    form = (await app.http.post(MAP, headers=headers, files={"file": ("x", at + b"\0")})).status_code
+    announced = await app.refused(root, "POST", MAP, at + b"\0")
+    taken = (await sent(app, root, at))[0]
 
     assert (unannounced, form) == (413, 413)
     assert announced == (413, 31, "The file must have at most 1 MiB.")
@@ -239,42 +229,38 @@ async def upload_cut_off(app, root, content):
     return sent[0]["status"]
 
 
-def test_upload_that_is_cut_off_leaves_nothing(tmp_path):
+async def test_upload_that_is_cut_off_leaves_nothing(app: rest.Rest, tmp_path):
     area = imported(tmp_path)
     content = made.street(tmp_path / "a.osm.pbf", maxspeed="30").read_bytes()
 
-    async def scenario(app, root):
-        assert await upload_cut_off(app, root, content) == 400
-        return await app.get(root, MAPS)
-
-    listed = played(tmp_path, scenario)
+    root = await administrator(app)
+    assert await upload_cut_off(app, root, content) == 400
+    listed = await app.get(root, MAPS)
 
     assert ([each["map"] for each in listed["maps"]], listed["import"]) == ([area.map], None)
     assert left(tmp_path) == [".uploads"]
     assert not locks.is_changing(tmp_path / "maps")
 
 
-def test_upload_that_is_cut_off_leaves_the_interrupted_import_as_it_was(tmp_path):
+async def test_upload_that_is_cut_off_leaves_the_interrupted_import_as_it_was(app: rest.Rest, tmp_path):
     content = made.street(tmp_path / "a.osm.pbf").read_bytes()
 
     async def interrupted(app, root):
         await sent(app, root, content)
         os.close(app.contexts.maps.keeper._orders.get_nowait().held)
 
-    async def scenario(app, root):
-        await interrupted(app, root)
-        before = await app.get(root, MAPS)
-        assert await upload_cut_off(app, root, content) == 400
-        return before, await app.get(root, MAPS)
-
-    before, after = played(tmp_path, scenario)
+    root = await administrator(app)
+    await interrupted(app, root)
+    before = await app.get(root, MAPS)
+    assert await upload_cut_off(app, root, content) == 400
+    after = await app.get(root, MAPS)
 
     assert before["import"]["state"] == "INTERRUPTED"
     assert before["import"]["canContinue"] is True
     assert after == before
 
 
-def test_file_that_does_not_arrive_in_time_is_refused_and_nothing_is_left(tmp_path, monkeypatch):
+async def test_file_that_does_not_arrive_in_time_is_refused_and_nothing_is_left(app: rest.Rest, tmp_path, monkeypatch):
     monkeypatch.setattr(uploads.stream, "__kwdefaults__", {"pace": uploads.Pace(idle_s=0.05)})
     content = made.street(tmp_path / "a.osm.pbf").read_bytes()
 
@@ -283,42 +269,39 @@ def test_file_that_does_not_arrive_in_time_is_refused_and_nothing_is_left(tmp_pa
         await asyncio.sleep(1)
         yield content
 
-    async def scenario(app, root):
-        headers = {"X-Authorization": f"Bearer {root.token}"}
-        answer = await app.http.post(MAP, headers=headers, content=pieces())
-        return answer.status_code, await app.get(root, MAPS)
+    root = await administrator(app)
+    headers = {"X-Authorization": f"Bearer {root.token}"}
+    answer = await app.http.post(MAP, headers=headers, content=pieces())
 
-    assert played(tmp_path, scenario) == (408, NOTHING)
+    assert (answer.status_code, await app.get(root, MAPS)) == (408, NOTHING)
     assert left(tmp_path) == [".uploads"]
 
 
-def test_one_file_arrives_at_a_time_whoever_has_it(tmp_path):
+async def test_one_file_arrives_at_a_time_whoever_has_it(app: rest.Rest, tmp_path):
     content = made.street(tmp_path / "a.osm.pbf").read_bytes()
 
-    async def scenario(app, root):
-        begun, end = asyncio.Event(), asyncio.Event()
+    root = await administrator(app)
+    begun, end = asyncio.Event(), asyncio.Event()
 
-        async def pieces():
-            yield content
-            begun.set()
-            await end.wait()
+    async def pieces():
+        yield content
+        begun.set()
+        await end.wait()
 
-        headers = {"X-Authorization": f"Bearer {root.token}"}
-        first = asyncio.ensure_future(app.http.post(MAP, headers=headers, content=pieces()))
-        await begun.wait()
-        told = (await app.get(root, MAPS))["import"]
-        refused = [
-            await app.refused(root, "POST", MAP, content),
-            await app.refused(root, "POST", "/api/tre/v1_3/map/other", content),
-            await app.refused(root, "POST", f"{MAP}/continuation"),
-            await app.refused(root, "DELETE", MAP),
-        ]
-        with pytest.raises(locks.NoAreaError, match="right now"):
-            imported(tmp_path)
-        end.set()
-        return (await first).status_code, told, refused
-
-    status, told, refused = played(tmp_path, scenario)
+    headers = {"X-Authorization": f"Bearer {root.token}"}
+    first = asyncio.ensure_future(app.http.post(MAP, headers=headers, content=pieces()))
+    await begun.wait()
+    told = (await app.get(root, MAPS))["import"]
+    refused = [
+        await app.refused(root, "POST", MAP, content),
+        await app.refused(root, "POST", "/api/tre/v1_3/map/other", content),
+        await app.refused(root, "POST", f"{MAP}/continuation"),
+        await app.refused(root, "DELETE", MAP),
+    ]
+    with pytest.raises(locks.NoAreaError, match="right now"):
+        imported(tmp_path)
+    end.set()
+    status = (await first).status_code
 
     assert status == 200
     assert (told["state"], told["step"], told["canContinue"]) == ("RUNNING", "UPLOAD", False)
@@ -326,20 +309,18 @@ def test_one_file_arrives_at_a_time_whoever_has_it(tmp_path):
     assert refused == [busy] * 4
 
 
-def test_import_that_was_interrupted_is_begun_again_by_one_request(tmp_path):
+async def test_import_that_was_interrupted_is_begun_again_by_one_request(app: rest.Rest, tmp_path):
     content = made.street(tmp_path / "a.osm.pbf").read_bytes()
 
-    async def scenario(app, root):
-        await sent(app, root, content)
-        os.close(app.contexts.maps.keeper._orders.get_nowait().held)
-        elsewhere = [
-            await app.refused(root, "POST", f"/api/tre/v1_3/map/{name}/continuation")
-            for name in ("other", "_", "AREA", "a" * 64)
-        ]
-        again = await app.post(root, f"{MAP}/continuation")
-        return elsewhere, again, app.contexts.maps.keeper._orders.get_nowait()
-
-    elsewhere, again, order = played(tmp_path, scenario)
+    root = await administrator(app)
+    await sent(app, root, content)
+    os.close(app.contexts.maps.keeper._orders.get_nowait().held)
+    elsewhere = [
+        await app.refused(root, "POST", f"/api/tre/v1_3/map/{name}/continuation")
+        for name in ("other", "_", "AREA", "a" * 64)
+    ]
+    again = await app.post(root, f"{MAP}/continuation")
+    order = app.contexts.maps.keeper._orders.get_nowait()
 
     assert elsewhere == [
         (409, 2, f"No import of {name} can be continued; send the file again.")
@@ -349,18 +330,16 @@ def test_import_that_was_interrupted_is_begun_again_by_one_request(tmp_path):
     assert order.record.file == str(tmp_path / "maps/.uploads/area.osm.pbf")
 
 
-def test_import_whose_file_is_gone_is_not_begun_again_and_can_be_removed(tmp_path):
+async def test_import_whose_file_is_gone_is_not_begun_again_and_can_be_removed(app: rest.Rest, tmp_path):
     content = made.street(tmp_path / "a.osm.pbf").read_bytes()
 
-    async def scenario(app, root):
-        await sent(app, root, content)
-        os.close(app.contexts.maps.keeper._orders.get_nowait().held)
-        (tmp_path / "maps/.uploads/area.osm.pbf").unlink()
-        told = (await app.get(root, MAPS))["import"]
-        refused = await app.refused(root, "POST", f"{MAP}/continuation")
-        return told, refused, await app.delete(root, MAP), await app.get(root, MAPS)
-
-    told, refused, removed, listed = played(tmp_path, scenario)
+    root = await administrator(app)
+    await sent(app, root, content)
+    os.close(app.contexts.maps.keeper._orders.get_nowait().held)
+    (tmp_path / "maps/.uploads/area.osm.pbf").unlink()
+    told = (await app.get(root, MAPS))["import"]
+    refused = await app.refused(root, "POST", f"{MAP}/continuation")
+    removed, listed = await app.delete(root, MAP), await app.get(root, MAPS)
 
     assert (told["state"], told["canContinue"]) == ("INTERRUPTED", False)
     assert refused[:2] == (409, 2)
@@ -383,28 +362,30 @@ def interrupted(tmp_path):
     return area
 
 
-def test_file_on_its_way_is_cancelled_and_nothing_of_it_is_left(tmp_path):
+async def test_file_on_its_way_is_cancelled_and_nothing_of_it_is_left(app: rest.Rest, tmp_path):
     area = imported(tmp_path)
     content = made.street(tmp_path / "a.osm.pbf", maxspeed="30").read_bytes()
 
-    async def scenario(app, root):
-        begun = asyncio.Event()
+    root = await administrator(app)
+    begun = asyncio.Event()
 
-        async def pieces():
-            yield content
-            begun.set()
-            await asyncio.Event().wait()
+    async def pieces():
+        yield content
+        begun.set()
+        await asyncio.Event().wait()
 
-        headers = {"X-Authorization": f"Bearer {root.token}"}
-        first = asyncio.ensure_future(app.http.post(MAP, headers=headers, content=pieces()))
-        await begun.wait()
-        unknown = await app.refused(root, "POST", "/api/tre/v1_3/map/other/cancellation")
-        cancelled = await app.post(root, CANCEL)
-        answer = await first
-        after = left(tmp_path), await app.get(root, MAPS)
-        return cancelled, unknown, (answer.status_code, answer.json()["message"]), after, await sent(app, root, content)
-
-    cancelled, unknown, answer, (remains, listed), (status, _) = played(tmp_path, scenario)
+    headers = {"X-Authorization": f"Bearer {root.token}"}
+    first = asyncio.ensure_future(app.http.post(MAP, headers=headers, content=pieces()))
+    await begun.wait()
+    unknown = await app.refused(root, "POST", "/api/tre/v1_3/map/other/cancellation")
+    cancelled = await app.post(root, CANCEL)
+    answer = await first
+    after = left(tmp_path), await app.get(root, MAPS)
+    answer, (remains, listed), (status, _) = (
+        (answer.status_code, answer.json()["message"]),
+        after,
+        await sent(app, root, content),
+    )
 
     assert (cancelled, unknown) == ({}, (404, 32, "There is no import of other."))
     assert answer == (409, "The import was cancelled before the whole file had arrived.")
@@ -412,66 +393,59 @@ def test_file_on_its_way_is_cancelled_and_nothing_of_it_is_left(tmp_path):
     assert status == 200
 
 
-def test_import_that_waits_is_cancelled_once_whoever_has_it_lets_go(tmp_path):
+async def test_import_that_waits_is_cancelled_once_whoever_has_it_lets_go(app: rest.Rest, tmp_path):
     content = made.street(tmp_path / "a.osm.pbf").read_bytes()
 
-    async def scenario(app, root):
-        await sent(app, root, content)
-        both = asyncio.gather(app.post(root, CANCEL), app.call(root, "POST", CANCEL))
-        await made.cancelling(tmp_path / "maps")
-        os.close(app.contexts.maps.keeper._orders.get_nowait().held)
-        first, second = await both
-        return first, second.status_code, await app.get(root, MAPS), await app.refused(root, "POST", CANCEL)
-
-    first, second, listed, again = played(tmp_path, scenario)
+    root = await administrator(app)
+    await sent(app, root, content)
+    both = asyncio.gather(app.post(root, CANCEL), app.call(root, "POST", CANCEL))
+    await made.cancelling(tmp_path / "maps")
+    os.close(app.contexts.maps.keeper._orders.get_nowait().held)
+    first, second = await both
+    second, listed, again = second.status_code, await app.get(root, MAPS), await app.refused(root, "POST", CANCEL)
 
     assert (first, second in (200, 404), listed, again) == ({}, True, NOTHING, UNKNOWN)
     assert left(tmp_path) == [".uploads"]
 
 
-def test_import_that_ended_is_cancelled_and_the_former_map_stays(tmp_path):
+async def test_import_that_ended_is_cancelled_and_the_former_map_stays(app: rest.Rest, tmp_path):
     area = interrupted(tmp_path)
 
-    async def scenario(app, root):
-        return await app.post(root, CANCEL), await app.get(root, MAPS)
-
-    cancelled, listed = played(tmp_path, scenario)
+    root = await administrator(app)
+    cancelled, listed = await app.post(root, CANCEL), await app.get(root, MAPS)
 
     assert (cancelled, [each["map"] for each in listed["maps"]], listed["import"]) == ({}, [area.map], None)
     assert left(tmp_path) == []
     assert (tmp_path / "a.osm.pbf").exists()  # the operator's own
 
 
-def test_import_that_does_not_end_is_told_so_and_ends_with_the_next_start(tmp_path, monkeypatch):
+async def test_import_that_does_not_end_is_told_so_and_ends_with_the_next_start(app: rest.Rest, tmp_path, monkeypatch):
     monkeypatch.setattr(service, "_ENDS_S", 0.3)
     content = made.street(tmp_path / "a.osm.pbf").read_bytes()
 
-    async def scenario(app, root):
-        await sent(app, root, content)
-        refused = await app.refused(root, "POST", CANCEL)
-        os.close(app.contexts.maps.keeper._orders.get_nowait().held)
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(1):
-                await app.contexts.maps.keeper.run()
-        return refused[:2], await app.get(root, MAPS)
+    root = await administrator(app)
+    await sent(app, root, content)
+    refused = await app.refused(root, "POST", CANCEL)
+    os.close(app.contexts.maps.keeper._orders.get_nowait().held)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(1):
+            await app.contexts.maps.keeper.run()
 
-    assert played(tmp_path, scenario) == ((409, 2), NOTHING)
+    assert (refused[:2], await app.get(root, MAPS)) == ((409, 2), NOTHING)
     assert left(tmp_path) == [".uploads"]
 
 
 @pytest.mark.parametrize("other", [False, True], ids=["same area", "other area"])
-def test_cancellation_that_came_to_no_end_touches_no_later_import(tmp_path, other):
+async def test_cancellation_that_came_to_no_end_touches_no_later_import(app: rest.Rest, tmp_path, other):
     content = made.street(tmp_path / "a.osm.pbf").read_bytes()
     folder = tmp_path / "maps"
 
-    async def scenario(app, root):
-        await sent(app, root, content)
-        os.close(app.contexts.maps.keeper._orders.get_nowait().held)
-        assert cancels.mark(folder, "area")
-        begun = await sent(app, root, content, "/api/tre/v1_3/map/other" if other else MAP)
-        return begun[1], (await app.get(root, MAPS))["import"]
-
-    begun, told = played(tmp_path, scenario)
+    root = await administrator(app)
+    await sent(app, root, content)
+    os.close(app.contexts.maps.keeper._orders.get_nowait().held)
+    assert cancels.mark(folder, "area")
+    begun = await sent(app, root, content, "/api/tre/v1_3/map/other" if other else MAP)
+    begun, told = begun[1], (await app.get(root, MAPS))["import"]
 
     assert begun == told
     assert cancels.marked(folder) is None
@@ -501,7 +475,7 @@ def test_import_by_the_command_ends_when_it_is_cancelled_and_never_once_its_map_
     assert (ended, len(maps.listed(folder)), left(tmp_path)) == (["area"], 1, [])
 
 
-def test_import_that_failed_says_why_in_the_readers_language(tmp_path):
+async def test_import_that_failed_says_why_in_the_readers_language(app: rest.Rest, tmp_path):
     folder = tmp_path / "maps"
     file = made.street(tmp_path / "a.osm.pbf")
     cut = tmp_path / "cut.osm.pbf"
@@ -510,11 +484,9 @@ def test_import_that_failed_says_why_in_the_readers_language(tmp_path):
     with pytest.raises(maps.MapFileError):
         maps.imported(folder, cut, name="area", country="", progress=lambda _: None)
 
-    async def scenario(app, root):
-        headers = {"X-Authorization": f"Bearer {root.token}", "Accept-Language": "ko"}
-        return await app.get(root, MAPS), (await app.http.get(MAPS, headers=headers)).json()
-
-    english, korean = played(tmp_path, scenario)
+    root = await administrator(app)
+    headers = {"X-Authorization": f"Bearer {root.token}", "Accept-Language": "ko"}
+    english, korean = await app.get(root, MAPS), (await app.http.get(MAPS, headers=headers)).json()
 
     assert [each["map"] for each in english["maps"]] == [area.map]
     assert (english["import"]["state"], english["import"]["canContinue"]) == ("FAILED", False)
@@ -532,55 +504,49 @@ def test_import_that_failed_says_why_in_the_readers_language(tmp_path):
         (MAP, {"country": "kr"}, "country"),
     ],
 )
-def test_bad_name_and_country_are_refused_by_name(tmp_path, path, query, field):
-    async def scenario(app, root):
-        return await app.refused(root, "POST", path, b"x", **query)
-
-    status, code, message = played(tmp_path, scenario)
+async def test_bad_name_and_country_are_refused_by_name(app: rest.Rest, path, query, field):
+    root = await administrator(app)
+    status, code, message = await app.refused(root, "POST", path, b"x", **query)
 
     assert (status, code, f"'{field}'" in message) == (400, 31, True)
 
 
 @pytest.mark.parametrize("name", ["valhalla", "Valhalla", "VALHALLA"])
-def test_area_cannot_be_called_as_the_server_that_finds_roads(tmp_path, name):
+async def test_area_cannot_be_called_as_the_server_that_finds_roads(app: rest.Rest, tmp_path, name):
     content = made.street(tmp_path / "a.osm.pbf").read_bytes()
 
-    async def scenario(app, root):
-        return await app.refused(root, "POST", f"/api/tre/v1_3/map/{name}", content), await app.get(root, MAPS)
-
-    refused, listed = played(tmp_path, scenario)
+    root = await administrator(app)
+    refused, listed = await app.refused(root, "POST", f"/api/tre/v1_3/map/{name}", content), await app.get(root, MAPS)
 
     said = "Parameter 'area' cannot be valhalla: scores use that name for the Valhalla server. Choose another name."
     assert (refused, listed) == ((400, 31, said), NOTHING)
 
 
 @pytest.mark.parametrize("country", ["", "null", "undefined"])
-def test_unset_text_for_a_country_is_none(tmp_path, country):
+async def test_unset_text_for_a_country_is_none(app: rest.Rest, tmp_path, country):
     content = made.street(tmp_path / "a.osm.pbf").read_bytes()
 
-    async def scenario(app, root):
-        return await sent(app, root, content, country=country)
-
-    status, told = played(tmp_path, scenario)
+    root = await administrator(app)
+    status, told = await sent(app, root, content, country=country)
 
     assert (status, told["country"]) == (200, None)
 
 
-def test_account_that_is_disabled_meanwhile_imports_nothing(tmp_path):
+async def test_account_that_is_disabled_meanwhile_imports_nothing(app: rest.Rest, tmp_path):
     content = made.street(tmp_path / "a.osm.pbf").read_bytes()
 
-    async def scenario(app, root):
-        async def pieces():
-            yield content[:100]
-            await app.call(root, "DELETE", "/sessions")
-            yield content[100:]
+    root = await administrator(app)
 
-        headers = {"X-Authorization": f"Bearer {root.token}"}
-        answer = await app.http.post(MAP, headers=headers, content=pieces())
-        other = await app.account("other@x.example", Authority.SYS_ADMIN)
-        return answer.status_code, await app.get(other, MAPS)
+    async def pieces():
+        yield content[:100]
+        await app.call(root, "DELETE", "/sessions")
+        yield content[100:]
 
-    assert played(tmp_path, scenario) == (401, NOTHING)
+    headers = {"X-Authorization": f"Bearer {root.token}"}
+    answer = await app.http.post(MAP, headers=headers, content=pieces())
+    other = await app.account("other@x.example", Authority.SYS_ADMIN)
+
+    assert (answer.status_code, await app.get(other, MAPS)) == (401, NOTHING)
 
 
 def test_import_that_stands_still_is_told_as_it_was(tmp_path):

@@ -57,24 +57,19 @@ async def parked(app, company_id, count, **how):
     return ids
 
 
-def play(tmp_path, scenario):
-    async def with_company(app):
-        _, admin = await app.operator("ace", **HOST)
-        return await scenario(app, admin, f"/company/{admin.company_id}/push")
-
-    return rest.run(tmp_path, with_company)
+async def receiver(app: rest.Rest):
+    _, admin = await app.operator("ace", **HOST)
+    return admin, f"/company/{admin.company_id}/push"
 
 
-def test_counts_are_those_of_the_company(tmp_path):
-    async def scenario(app, admin, path):
-        none = await app.get(admin, path)
-        _, other = await app.partner(admin, "p@p.example")
-        await parked(app, other.company_id, 2)
-        await waiting(app, admin.company_id, 3)
-        await parked(app, admin.company_id, 1)
-        return none, await app.get(admin, path), app.now_ms
-
-    none, some, now_ms = play(tmp_path, scenario)
+async def test_counts_are_those_of_the_company(app: rest.Rest):
+    admin, path = await receiver(app)
+    none = await app.get(admin, path)
+    _, other = await app.partner(admin, "p@p.example")
+    await parked(app, other.company_id, 2)
+    await waiting(app, admin.company_id, 3)
+    await parked(app, admin.company_id, 1)
+    some, now_ms = await app.get(admin, path), app.now_ms
 
     assert none == {
         "waiting": 0,
@@ -102,15 +97,13 @@ async def unconfirmed(app, company_id, count, **how):
     return ids
 
 
-def test_m3_receivers_that_never_answer_are_shown_in_words_with_their_unconfirmed_messages(tmp_path):
-    async def scenario(app, admin, path):
-        _, other = await app.partner(admin, "p@p.example")
-        await unconfirmed(app, other.company_id, 1)
-        await unconfirmed(app, admin.company_id, 3)
-        await unconfirmed(app, admin.company_id, 2, channel=Channel.RPC_NOTIFY)
-        return await app.get(admin, path), await app.get(admin, f"{path}/parked", limit=10), app.now_ms
-
-    counts, listed, now_ms = play(tmp_path, scenario)
+async def test_m3_receivers_that_never_answer_are_shown_in_words_with_their_unconfirmed_messages(app: rest.Rest):
+    admin, path = await receiver(app)
+    _, other = await app.partner(admin, "p@p.example")
+    await unconfirmed(app, other.company_id, 1)
+    await unconfirmed(app, admin.company_id, 3)
+    await unconfirmed(app, admin.company_id, 2, channel=Channel.RPC_NOTIFY)
+    counts, listed, now_ms = await app.get(admin, path), await app.get(admin, f"{path}/parked", limit=10), app.now_ms
 
     said = {"state": "takes messages and never answers", "sinceTime": now_ms}
     assert (counts["waiting"], counts["parked"], counts["unconfirmed"]) == (0, 0, 5)
@@ -122,47 +115,41 @@ def test_m3_receivers_that_never_answer_are_shown_in_words_with_their_unconfirme
 
 
 @pytest.mark.parametrize(("body", "sent"), [({}, 1), ({"unconfirmed": False}, 1), ({"unconfirmed": True}, 3)])
-def test_unconfirmed_messages_are_sent_again_when_they_are_named(tmp_path, body, sent):
-    async def scenario(app, admin, path):
-        await parked(app, admin.company_id, 1)
-        await unconfirmed(app, admin.company_id, 3)
-        return await app.post(admin, f"{path}/resend", body), await app.get(admin, path)
-
-    answer, counts = play(tmp_path, scenario)
+async def test_unconfirmed_messages_are_sent_again_when_they_are_named(app: rest.Rest, body, sent):
+    admin, path = await receiver(app)
+    await parked(app, admin.company_id, 1)
+    await unconfirmed(app, admin.company_id, 3)
+    answer, counts = await app.post(admin, f"{path}/resend", body), await app.get(admin, path)
 
     assert answer == {"count": sent, "released": 0}
     assert counts["waiting"] == sent
 
 
-def test_resend_and_another_address_are_written_down_and_told_to_every_process(tmp_path):
-    async def scenario(app, admin, path):
-        company_id = admin.company_id
-        key = (company_id, Channel.NOTIFY)
-        await unconfirmed(app, company_id, 1)
-        found = []
+async def test_resend_and_another_address_are_written_down_and_told_to_every_process(app: rest.Rest):
+    admin, path = await receiver(app)
+    company_id = admin.company_id
+    key = (company_id, Channel.NOTIFY)
+    await unconfirmed(app, company_id, 1)
+    found = []
 
-        async def look():
-            facts = await app.store.read(lambda tx: receiver_state.facts(tx, key))
-            found.append((facts.mute_ms > 0, facts.readdressed_ms > 0, facts.asked_ms > 0, facts.owed))
+    async def look():
+        facts = await app.store.read(lambda tx: receiver_state.facts(tx, key))
+        found.append((facts.mute_ms > 0, facts.readdressed_ms > 0, facts.asked_ms > 0, facts.owed))
 
-        async def change(**body):
-            answer = await app.call(admin, "PUT", f"/company/{company_id}", body)
-            assert answer.status_code == 200
-            await look()
-
-        await change(region="Busan", notifyHost=HOST["notifyHost"])
-        await app.post(admin, f"{path}/resend", {})
+    async def change(**body):
+        answer = await app.call(admin, "PUT", f"/company/{company_id}", body)
+        assert answer.status_code == 200
         await look()
-        app.signals.told.clear()
-        await change(notifyHost="http://other.example/")
-        return (
-            found,
-            app.signals.told,
-            await app.store.read(lambda tx: receiver_state.facts(tx, (company_id, Channel.RPC_NOTIFY)).readdressed_ms),
-            company_id,
-        )
 
-    found, told, rpc_readdressed_ms, company_id = play(tmp_path, scenario)
+    await change(region="Busan", notifyHost=HOST["notifyHost"])
+    await app.post(admin, f"{path}/resend", {})
+    await look()
+    app.signals.told.clear()
+    await change(notifyHost="http://other.example/")
+    told, rpc_readdressed_ms = (
+        app.signals.told,
+        await app.store.read(lambda tx: receiver_state.facts(tx, (company_id, Channel.RPC_NOTIFY)).readdressed_ms),
+    )
 
     assert found == [
         (True, False, False, True),
@@ -173,26 +160,21 @@ def test_resend_and_another_address_are_written_down_and_told_to_every_process(t
     assert rpc_readdressed_ms == 0
 
 
-def test_error_of_what_waits_comes_before_that_of_what_was_given_up(tmp_path):
-    async def scenario(app, admin, path):
-        await parked(app, admin.company_id, 1)
-        await waiting(app, admin.company_id, 1)
-        [row] = await app.store.read(
-            lambda tx: tx.all(select(push_outbox.c.no).where(push_outbox.c.parked_ms.is_(None)))
-        )
-        failed = [Result(row.no, 1, app.now_ms + 1_000, "The connection failed: Connection refused.")]
-        await app.store.write(lambda tx: push_queue.settle(tx, delivered=[], postponed=failed, parked=[]))
-        return await app.get(admin, path)
+async def test_error_of_what_waits_comes_before_that_of_what_was_given_up(app: rest.Rest):
+    admin, path = await receiver(app)
+    await parked(app, admin.company_id, 1)
+    await waiting(app, admin.company_id, 1)
+    [row] = await app.store.read(lambda tx: tx.all(select(push_outbox.c.no).where(push_outbox.c.parked_ms.is_(None))))
+    failed = [Result(row.no, 1, app.now_ms + 1_000, "The connection failed: Connection refused.")]
+    await app.store.write(lambda tx: push_queue.settle(tx, delivered=[], postponed=failed, parked=[]))
 
-    assert play(tmp_path, scenario)["lastError"] == "The connection failed: Connection refused."
+    assert (await app.get(admin, path))["lastError"] == "The connection failed: Connection refused."
 
 
-def test_parked_message_is_told_without_what_it_says(tmp_path):
-    async def scenario(app, admin, path):
-        ids = await parked(app, admin.company_id, 1, channel=Channel.RPC_NOTIFY)
-        return ids, (await app.get(admin, f"{path}/parked", limit=5))["data"], app.now_ms
-
-    (message_id,), data, now_ms = play(tmp_path, scenario)
+async def test_parked_message_is_told_without_what_it_says(app: rest.Rest):
+    admin, path = await receiver(app)
+    ids = await parked(app, admin.company_id, 1, channel=Channel.RPC_NOTIFY)
+    (message_id,), data, now_ms = ids, (await app.get(admin, f"{path}/parked", limit=5))["data"], app.now_ms
 
     assert data == [
         {
@@ -210,50 +192,43 @@ def test_parked_message_is_told_without_what_it_says(tmp_path):
 
 
 @pytest.mark.parametrize("ascending", [True, False])
-def test_parked_messages_are_paged(tmp_path, ascending):
-    async def scenario(app, admin, path):
-        ids = await parked(app, admin.company_id, 5)
-        _, other = await app.partner(admin, "p@p.example")
-        await parked(app, other.company_id, 2)
-        seen, query = [], {"limit": 2, "ascOrder": str(ascending).lower()}
-        while True:
-            page = await app.get(admin, f"{path}/parked", **query)
-            seen.append([record["id"]["id"] for record in page["data"]])
-            if not page["hasNext"]:
-                return ids, seen
-            query["idOffset"] = page["nextPageLink"]["idOffset"]
-
-    ids, seen = play(tmp_path, scenario)
+async def test_parked_messages_are_paged(app: rest.Rest, ascending):
+    admin, path = await receiver(app)
+    ids = await parked(app, admin.company_id, 5)
+    _, other = await app.partner(admin, "p@p.example")
+    await parked(app, other.company_id, 2)
+    seen, query = [], {"limit": 2, "ascOrder": str(ascending).lower()}
+    while query:
+        page = await app.get(admin, f"{path}/parked", **query)
+        seen.append([record["id"]["id"] for record in page["data"]])
+        query = page["hasNext"] and query | {"idOffset": page["nextPageLink"]["idOffset"]}
 
     assert [len(page) for page in seen] == [2, 2, 1]
     assert list(itertools.chain(*seen)) == (ids if ascending else ids[::-1])
 
 
-def test_parked_messages_of_a_time_are_listed(tmp_path):
-    async def scenario(app, admin, path):
-        began_ms = app.now_ms
-        ids = []
-        for _ in range(3):
-            ids += await parked(app, admin.company_id, 1)
-            app.now_ms += 1_000
-        page = await app.get(admin, f"{path}/parked", limit=5, startTime=began_ms + 1_000, endTime=began_ms + 1_999)
-        return ids[1:2], [record["id"]["id"] for record in page["data"]]
-
-    expected, listed = play(tmp_path, scenario)
+async def test_parked_messages_of_a_time_are_listed(app: rest.Rest):
+    admin, path = await receiver(app)
+    began_ms = app.now_ms
+    ids = []
+    for _ in range(3):
+        ids += await parked(app, admin.company_id, 1)
+        app.now_ms += 1_000
+    page = await app.get(admin, f"{path}/parked", limit=5, startTime=began_ms + 1_000, endTime=began_ms + 1_999)
+    expected, listed = ids[1:2], [record["id"]["id"] for record in page["data"]]
 
     assert listed == expected
 
 
-def test_offset_that_is_no_parked_message_of_the_company_is_refused(tmp_path):
-    async def scenario(app, admin, path):
-        _, other = await app.partner(admin, "p@p.example")
-        (foreign,) = await parked(app, other.company_id, 1)
-        return [
-            (await app.refused(admin, "GET", f"{path}/parked", limit=2, idOffset=each))[:2]
-            for each in (foreign, UNKNOWN)
-        ]
+async def test_offset_that_is_no_parked_message_of_the_company_is_refused(app: rest.Rest):
+    admin, path = await receiver(app)
+    _, other = await app.partner(admin, "p@p.example")
+    (foreign,) = await parked(app, other.company_id, 1)
+    found = [
+        (await app.refused(admin, "GET", f"{path}/parked", limit=2, idOffset=each))[:2] for each in (foreign, UNKNOWN)
+    ]
 
-    assert play(tmp_path, scenario) == [(400, 31), (400, 31)]
+    assert found == [(400, 31), (400, 31)]
 
 
 async def still_parked(app, admin, path):
@@ -261,18 +236,16 @@ async def still_parked(app, admin, path):
     return [record["id"]["id"] for record in page["data"]]
 
 
-def test_messages_that_are_named_are_sent_again_behind_what_waits(tmp_path):
-    async def scenario(app, admin, path):
-        ids = await parked(app, admin.company_id, 3)
-        (before,) = await waiting(app, admin.company_id, 1)
-        app.signals.told.clear()
-        answer = await app.post(admin, f"{path}/resend", {"ids": [ids[1].upper(), UNKNOWN]})
-        statement = select(push_outbox).where(push_outbox.c.parked_ms.is_(None)).order_by(push_outbox.c.no)
-        rows = await app.store.read(lambda tx: tx.all(statement))
-        told = [subject for subject, _ in app.signals.told]
-        return ids, before, answer, rows, await still_parked(app, admin, path), told
-
-    ids, before, answer, rows, left, told = play(tmp_path, scenario)
+async def test_messages_that_are_named_are_sent_again_behind_what_waits(app: rest.Rest):
+    admin, path = await receiver(app)
+    ids = await parked(app, admin.company_id, 3)
+    (before,) = await waiting(app, admin.company_id, 1)
+    app.signals.told.clear()
+    answer = await app.post(admin, f"{path}/resend", {"ids": [ids[1].upper(), UNKNOWN]})
+    statement = select(push_outbox).where(push_outbox.c.parked_ms.is_(None)).order_by(push_outbox.c.no)
+    rows = await app.store.read(lambda tx: tx.all(statement))
+    told = [subject for subject, _ in app.signals.told]
+    left = await still_parked(app, admin, path)
 
     assert answer == {"count": 1, "released": 1}
     assert [row.id for row in rows] == [before, ids[1]]
@@ -281,41 +254,37 @@ def test_messages_that_are_named_are_sent_again_behind_what_waits(tmp_path):
     assert told == [observe.SIGNAL_COMPANY_CHANGED, observe.SIGNAL_PUSH_DUE, observe.SIGNAL_RESEND_DUE]
 
 
-def test_waiting_messages_that_a_request_releases_are_counted_apart(tmp_path):
-    async def scenario(app, admin, path):
-        await waiting(app, admin.company_id, 449)
-        none = await app.post(admin, f"{path}/resend", {})
-        await parked(app, admin.company_id, 2)
-        return none, await app.post(admin, f"{path}/resend", {}), await app.post(admin, f"{path}/resend", {})
+async def test_waiting_messages_that_a_request_releases_are_counted_apart(app: rest.Rest):
+    admin, path = await receiver(app)
+    await waiting(app, admin.company_id, 449)
+    none = await app.post(admin, f"{path}/resend", {})
+    await parked(app, admin.company_id, 2)
+    found = none, await app.post(admin, f"{path}/resend", {}), await app.post(admin, f"{path}/resend", {})
 
-    assert play(tmp_path, scenario) == (
+    assert found == (
         {"count": 0, "released": 449},
         {"count": 2, "released": 449},
         {"count": 0, "released": 451},
     )
 
 
-def test_messages_about_a_sensor_or_all_are_sent_again(tmp_path):
-    async def scenario(app, admin, path):
-        ids = await parked(app, admin.company_id, 6)
-        of_sensor = await app.post(admin, f"{path}/resend", {"sensorId": SENSORS[1]})
-        left = await still_parked(app, admin, path)
-        return ids, of_sensor, left, await app.post(admin, f"{path}/resend", {}), await still_parked(app, admin, path)
-
-    ids, of_sensor, left, rest_of_them, none = play(tmp_path, scenario)
+async def test_messages_about_a_sensor_or_all_are_sent_again(app: rest.Rest):
+    admin, path = await receiver(app)
+    ids = await parked(app, admin.company_id, 6)
+    of_sensor = await app.post(admin, f"{path}/resend", {"sensorId": SENSORS[1]})
+    left = await still_parked(app, admin, path)
+    rest_of_them, none = await app.post(admin, f"{path}/resend", {}), await still_parked(app, admin, path)
 
     assert (of_sensor, rest_of_them, none) == ({"count": 2, "released": 0}, {"count": 4, "released": 2}, [])
     assert left == [each for place, each in enumerate(ids) if place % 3 != 1]
 
 
-def test_more_messages_than_one_transaction_takes_are_all_sent_again(tmp_path):
-    async def scenario(app, admin, path):
-        ids = await parked(app, admin.company_id, 1_203)
-        answer = await app.post(admin, f"{path}/resend", {})
-        rows = await app.store.read(lambda tx: tx.all(select(push_outbox.c.id).order_by(push_outbox.c.no)))
-        return ids, answer, [row.id for row in rows]
-
-    ids, answer, rows = play(tmp_path, scenario)
+async def test_more_messages_than_one_transaction_takes_are_all_sent_again(app: rest.Rest):
+    admin, path = await receiver(app)
+    ids = await parked(app, admin.company_id, 1_203)
+    answer = await app.post(admin, f"{path}/resend", {})
+    rows = await app.store.read(lambda tx: tx.all(select(push_outbox.c.id).order_by(push_outbox.c.no)))
+    rows = [row.id for row in rows]
 
     assert answer == {"count": 1_203, "released": 0}
     assert rows == ids
@@ -332,125 +301,117 @@ async def until_done(app):
 
 @pytest.mark.parametrize("make", [parked, unconfirmed])
 @pytest.mark.parametrize(("count", "at_once"), [(3, 3), (4, 4), (5, 4), (11, 4)])
-def test_request_puts_a_bounded_number_in_line_and_the_rest_follows(tmp_path, monkeypatch, make, count, at_once):
+async def test_request_puts_a_bounded_number_in_line_and_the_rest_follows(
+    app: rest.Rest, monkeypatch, make, count, at_once
+):
     monkeypatch.setattr(resender, "STEP", 2)
     monkeypatch.setattr(resender, "AT_ONCE", 4)
     body = {"unconfirmed": make is unconfirmed}
 
-    async def scenario(app, admin, path):
-        _, other = await app.partner(admin, "p@p.example")
-        ids = await make(app, admin.company_id, count)
-        await make(app, other.company_id, 1)
-        answer = await app.post(admin, f"{path}/resend", body)
-        first = (await app.get(admin, path))["waiting"]
-        await until_done(app)
-        of_own = select(push_outbox.c.id).where(push_outbox.c.company_id == admin.company_id)
-        rows = await app.store.read(lambda tx: tx.all(of_own.order_by(push_outbox.c.no)))
-        left = await app.store.read(lambda tx: tx.all(select(push_resend)))
-        counts = await app.get(admin, path), await app.get(other, f"/company/{other.company_id}/push")
-        return ids, answer, first, [row.id for row in rows], left, [each[make.__name__] for each in counts]
-
-    ids, answer, first, rows, left, counts = play(tmp_path, scenario)
+    admin, path = await receiver(app)
+    _, other = await app.partner(admin, "p@p.example")
+    ids = await make(app, admin.company_id, count)
+    await make(app, other.company_id, 1)
+    answer = await app.post(admin, f"{path}/resend", body)
+    first = (await app.get(admin, path))["waiting"]
+    await until_done(app)
+    of_own = select(push_outbox.c.id).where(push_outbox.c.company_id == admin.company_id)
+    rows = await app.store.read(lambda tx: tx.all(of_own.order_by(push_outbox.c.no)))
+    left = await app.store.read(lambda tx: tx.all(select(push_resend)))
+    counts = await app.get(admin, path), await app.get(other, f"/company/{other.company_id}/push")
+    rows, counts = [row.id for row in rows], [each[make.__name__] for each in counts]
 
     assert (answer["count"], first) == (count, at_once)
     assert (rows, left) == (ids, [])
     assert counts == [0, 1]
 
 
-def test_request_begins_no_step_after_its_time_but_ends_what_is_named(tmp_path, monkeypatch):
+async def test_request_begins_no_step_after_its_time_but_ends_what_is_named(app: rest.Rest, monkeypatch):
     monkeypatch.setattr(resender, "STEP", 1)
     monkeypatch.setattr(resender, "AT_ONCE_S", -1.0)
 
-    async def scenario(app, admin, path):
-        ids = await parked(app, admin.company_id, 3)
-        named = await app.post(admin, f"{path}/resend", {"ids": ids[:2]})
-        left = await still_parked(app, admin, path)
-        everything = await app.post(admin, f"{path}/resend", {})
-        still = await still_parked(app, admin, path)
-        await until_done(app)
-        return ids, (named, left), (everything, still), await still_parked(app, admin, path)
-
-    ids, first, second, at_last = play(tmp_path, scenario)
+    admin, path = await receiver(app)
+    ids = await parked(app, admin.company_id, 3)
+    named = await app.post(admin, f"{path}/resend", {"ids": ids[:2]})
+    left = await still_parked(app, admin, path)
+    everything = await app.post(admin, f"{path}/resend", {})
+    still = await still_parked(app, admin, path)
+    await until_done(app)
+    first, second, at_last = (named, left), (everything, still), await still_parked(app, admin, path)
 
     assert first == ({"count": 2, "released": 0}, ids[2:])
     assert second == ({"count": 1, "released": 2}, ids[2:])
     assert at_last == []
 
 
-def test_rest_is_what_was_asked_for_and_not_what_was_given_up_later(tmp_path, monkeypatch):
+async def test_rest_is_what_was_asked_for_and_not_what_was_given_up_later(app: rest.Rest, monkeypatch):
     monkeypatch.setattr(resender, "AT_ONCE_S", -1.0)
 
-    async def scenario(app, admin, path):
-        ids = await parked(app, admin.company_id, 6)
-        for _ in range(2):
-            await app.post(admin, f"{path}/resend", {"sensorId": SENSORS[1]})
-        asked = await app.store.read(lambda tx: tx.all(select(push_resend.c.sensor_id)))
-        app.now_ms += 1
-        later = await parked(app, admin.company_id, 3)
-        rounds = await until_done(app)
-        told = [subject for subject, _ in app.signals.told].count(observe.SIGNAL_PUSH_DUE)
-        return ids, later, [row.sensor_id for row in asked], rounds, told, await still_parked(app, admin, path)
-
-    ids, later, asked, rounds, told, still = play(tmp_path, scenario)
+    admin, path = await receiver(app)
+    ids = await parked(app, admin.company_id, 6)
+    for _ in range(2):
+        await app.post(admin, f"{path}/resend", {"sensorId": SENSORS[1]})
+    asked = await app.store.read(lambda tx: tx.all(select(push_resend.c.sensor_id)))
+    app.now_ms += 1
+    later = await parked(app, admin.company_id, 3)
+    rounds = await until_done(app)
+    told = [subject for subject, _ in app.signals.told].count(observe.SIGNAL_PUSH_DUE)
+    asked, still = [row.sensor_id for row in asked], await still_parked(app, admin, path)
 
     # Asked for twice, kept once: one round puts it in line, another finds nothing left.
     assert (asked, rounds, told) == ([SENSORS[1]], 2, 3)
     assert still == [each for place, each in enumerate(ids) if place % 3 != 1] + later
 
 
-def test_rest_goes_with_its_company(tmp_path, monkeypatch):
+async def test_rest_goes_with_its_company(app: rest.Rest, monkeypatch):
     monkeypatch.setattr(resender, "AT_ONCE_S", -1.0)
 
-    async def scenario(app, admin, _):
-        record, partner = await app.partner(admin, "p@p.example")
-        await parked(app, partner.company_id, 1)
-        await app.post(partner, f"/company/{partner.company_id}/push/resend", {})
-        before = await app.store.read(lambda tx: tx.all(select(push_resend)))
-        await app.delete(admin, f"/company/{record['id']['id']}")
-        return len(before), await app.store.read(lambda tx: tx.all(select(push_resend)))
+    admin, _ = await receiver(app)
+    record, partner = await app.partner(admin, "p@p.example")
+    await parked(app, partner.company_id, 1)
+    await app.post(partner, f"/company/{partner.company_id}/push/resend", {})
+    before = await app.store.read(lambda tx: tx.all(select(push_resend)))
+    await app.delete(admin, f"/company/{record['id']['id']}")
+    found = len(before), await app.store.read(lambda tx: tx.all(select(push_resend)))
 
-    assert play(tmp_path, scenario) == (1, [])
+    assert found == (1, [])
 
 
-def test_messages_of_another_company_are_not_sent_again(tmp_path):
-    async def scenario(app, admin, path):
-        _, other = await app.partner(admin, "p@p.example")
-        foreign = await parked(app, other.company_id, 2)
-        named = await app.post(admin, f"{path}/resend", {"ids": foreign})
-        everything = await app.post(admin, f"{path}/resend", {})
-        return named, everything, len(await still_parked(app, other, f"/company/{other.company_id}/push"))
+async def test_messages_of_another_company_are_not_sent_again(app: rest.Rest):
+    admin, path = await receiver(app)
+    _, other = await app.partner(admin, "p@p.example")
+    foreign = await parked(app, other.company_id, 2)
+    named = await app.post(admin, f"{path}/resend", {"ids": foreign})
+    everything = await app.post(admin, f"{path}/resend", {})
+    found = named, everything, len(await still_parked(app, other, f"/company/{other.company_id}/push"))
 
-    assert play(tmp_path, scenario) == ({"count": 0, "released": 0}, {"count": 0, "released": 0}, 2)
+    assert found == ({"count": 0, "released": 0}, {"count": 0, "released": 0}, 2)
 
 
 @pytest.mark.parametrize(
     "body", [{"ids": ["x"]}, {"ids": "x"}, {"ids": [UNKNOWN] * 1_001}, {"sensorId": "x"}, {"ids": [1]}, []]
 )
-def test_request_to_send_again_that_is_wrong_is_refused(tmp_path, body):
-    async def scenario(app, admin, path):
-        await parked(app, admin.company_id, 1)
-        return (await app.refused(admin, "POST", f"{path}/resend", body))[:2], len(await still_parked(app, admin, path))
+async def test_request_to_send_again_that_is_wrong_is_refused(app: rest.Rest, body):
+    admin, path = await receiver(app)
+    await parked(app, admin.company_id, 1)
+    found = (await app.refused(admin, "POST", f"{path}/resend", body))[:2], len(await still_parked(app, admin, path))
 
-    assert play(tmp_path, scenario) == ((400, 31), 1)
+    assert found == ((400, 31), 1)
 
 
 @pytest.mark.parametrize("count", [0, 1, 1_000])
-def test_as_many_ids_as_allowed_may_be_named(tmp_path, count):
-    async def scenario(app, admin, path):
-        return await app.post(admin, f"{path}/resend", {"ids": [UNKNOWN] * count})
-
-    assert play(tmp_path, scenario) == {"count": 0, "released": 0}
+async def test_as_many_ids_as_allowed_may_be_named(app: rest.Rest, count):
+    admin, path = await receiver(app)
+    assert await app.post(admin, f"{path}/resend", {"ids": [UNKNOWN] * count}) == {"count": 0, "released": 0}
 
 
-def test_secret_is_made_once_and_shown_to_the_company_alone(tmp_path):
-    async def scenario(app, admin, path):
-        first, second = await app.get(admin, f"{path}/secret"), await app.get(admin, f"{path}/secret")
-        _, partner = await app.partner(admin, "p@p.example")
-        director = await app.person(admin, Authority.DIRECTOR, "Dir")
-        refused = [(await app.refused(who, "GET", f"{path}/secret"))[0] for who in (partner, director, None)]
-        return first, second, refused, app.now_ms
-
-    first, second, refused, now_ms = play(tmp_path, scenario)
+async def test_secret_is_made_once_and_shown_to_the_company_alone(app: rest.Rest):
+    admin, path = await receiver(app)
+    first, second = await app.get(admin, f"{path}/secret"), await app.get(admin, f"{path}/secret")
+    _, partner = await app.partner(admin, "p@p.example")
+    director = await app.person(admin, Authority.DIRECTOR, "Dir")
+    refused = [(await app.refused(who, "GET", f"{path}/secret"))[0] for who in (partner, director, None)]
+    now_ms = app.now_ms
 
     assert first == second
     assert (first["createdTime"], first["formerUntil"]) == (now_ms, None)
@@ -458,20 +419,18 @@ def test_secret_is_made_once_and_shown_to_the_company_alone(tmp_path):
     assert refused == [403, 403, 401]
 
 
-def test_rotated_secret_leaves_the_former_for_a_day(tmp_path):
-    async def scenario(app, admin, path):
-        first = await app.get(admin, f"{path}/secret")
-        app.signals.told.clear()
-        rotated = await app.post(admin, f"{path}/secret")
-        told = list(app.signals.told)
-        kept = await app.store.read(lambda tx: push_queue.addresses(tx, admin.company_id))
-        shown = await app.get(admin, f"{path}/secret")
-        rotated_ms = app.now_ms
-        app.now_ms += 86_400_000
-        again = await app.login(admin.user_id, "admin@ace.example", Authority.COMPANY_ADMIN, admin.company_id)
-        return first, rotated, shown, kept, rotated_ms, told, admin.company_id, await app.get(again, f"{path}/secret")
-
-    first, rotated, shown, kept, rotated_ms, told, company_id, later = play(tmp_path, scenario)
+async def test_rotated_secret_leaves_the_former_for_a_day(app: rest.Rest):
+    admin, path = await receiver(app)
+    first = await app.get(admin, f"{path}/secret")
+    app.signals.told.clear()
+    rotated = await app.post(admin, f"{path}/secret")
+    told = list(app.signals.told)
+    kept = await app.store.read(lambda tx: push_queue.addresses(tx, admin.company_id))
+    shown = await app.get(admin, f"{path}/secret")
+    rotated_ms = app.now_ms
+    app.now_ms += 86_400_000
+    again = await app.login(admin.user_id, "admin@ace.example", Authority.COMPANY_ADMIN, admin.company_id)
+    company_id, later = admin.company_id, await app.get(again, f"{path}/secret")
 
     assert rotated == shown
     assert rotated["secret"] != first["secret"]
@@ -481,15 +440,13 @@ def test_rotated_secret_leaves_the_former_for_a_day(tmp_path):
     assert (later["secret"], later["formerUntil"]) == (rotated["secret"], None)
 
 
-def test_company_that_is_deleted_takes_its_messages_and_its_secret_with_it(tmp_path):
-    async def scenario(app, admin, _):
-        _, partner = await app.partner(admin, "p@p.example", **HOST)
-        await parked(app, partner.company_id, 1)
-        await waiting(app, partner.company_id, 1)
-        await app.get(partner, f"/company/{partner.company_id}/push/secret")
-        await app.delete(admin, f"/company/{partner.company_id}")
-        return [
-            await app.store.read(lambda tx, t=table: len(tx.all(select(t)))) for table in (push_outbox, push_secret)
-        ]
+async def test_company_that_is_deleted_takes_its_messages_and_its_secret_with_it(app: rest.Rest):
+    admin, _ = await receiver(app)
+    _, partner = await app.partner(admin, "p@p.example", **HOST)
+    await parked(app, partner.company_id, 1)
+    await waiting(app, partner.company_id, 1)
+    await app.get(partner, f"/company/{partner.company_id}/push/secret")
+    await app.delete(admin, f"/company/{partner.company_id}")
+    found = [await app.store.read(lambda tx, t=table: len(tx.all(select(t)))) for table in (push_outbox, push_secret)]
 
-    assert play(tmp_path, scenario) == [0, 0]
+    assert found == [0, 0]

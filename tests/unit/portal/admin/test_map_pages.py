@@ -7,7 +7,7 @@ import os
 import pytest
 from msgspec.structs import replace
 from tests.support import map_files as made
-from tests.support import rest
+from tests.support import rest, stores
 from tests.support.portal import HTMX, OWN, Browser, Page
 from tests.unit.portal.frame import test_own_forms as own
 
@@ -20,13 +20,17 @@ PATH, NEW = "/admin/maps", "/admin/maps/new"
 KOREAN = {"accept-language": "ko"}
 
 
-def played(tmp_path, scenario, **parts):
-    """The scenario with the application, and a platform administrator's browser."""
+@pytest.fixture
+async def app(tmp_path):
+    """REST with a folder of maps."""
+    made = rest.Rest(stores.fresh(tmp_path), maps=tmp_path / "maps")
+    yield made
+    await made.close()
 
-    async def play(app):
-        return await scenario(app, Browser(app, await app.account("root@x.example", Authority.SYS_ADMIN)))
 
-    return rest.run(tmp_path, play, maps=tmp_path / "maps", **parts)
+async def root_browser(app: rest.Rest):
+    """The browser of a platform administrator."""
+    return Browser(app, await app.account("root@x.example", Authority.SYS_ADMIN))
 
 
 def imported(tmp_path, name="area", file=None):
@@ -79,7 +83,7 @@ def values(page):
     return {each["name"]: each["value"] for each in page.all("input") if each["name"] in ("area", "country")}
 
 
-def test_areas_are_listed_with_what_is_known_of_them(tmp_path):
+async def test_areas_are_listed_with_what_is_known_of_them(app: rest.Rest, tmp_path):
     area = imported(tmp_path)
     imported(tmp_path, "gone")
     imported(tmp_path, "unread")
@@ -87,10 +91,8 @@ def test_areas_are_listed_with_what_is_known_of_them(tmp_path):
     (gone,) = (each for each in (tmp_path / "maps").glob("gone.*") if each.is_dir())
     (gone / "lat.npy").unlink()
 
-    async def scenario(app, browser):
-        return await page(browser), await page(browser, **KOREAN)
-
-    english, korean = played(tmp_path, scenario)
+    browser = await root_browser(app)
+    english, korean = await page(browser), await page(browser, **KOREAN)
 
     assert {f"{PATH}/{name}/delete" for name in ("area", "gone", "unread")} <= set(english.hrefs)
     assert [each for each in english.hrefs if each.startswith(f"{NEW}?")] == [f"{NEW}?area=gone", f"{NEW}?area=unread"]
@@ -102,45 +104,39 @@ def test_areas_are_listed_with_what_is_known_of_them(tmp_path):
     assert "tripline rescore --map area" in english.text
 
 
-def test_time_of_an_import_is_that_of_the_service(tmp_path, monkeypatch):
+async def test_time_of_an_import_is_that_of_the_service(app: rest.Rest, tmp_path, monkeypatch):
     monkeypatch.setattr(maps.clock, "now_ms", lambda: 1_795_559_400_000)  # 22:30 on 24 November in UTC
     imported(tmp_path)
 
-    async def scenario(app, browser):
-        return (await page(browser)).text
-
-    assert "07:30" in played(tmp_path, scenario)
+    browser = await root_browser(app)
+    assert "07:30" in (await page(browser)).text
 
 
-def test_page_without_maps_says_what_to_do(tmp_path):
-    async def scenario(app, browser):
-        return await page(browser)
-
-    shown = played(tmp_path, scenario)
+async def test_page_without_maps_says_what_to_do(app: rest.Rest):
+    browser = await root_browser(app)
+    shown = await page(browser)
 
     assert "tripline map import FILE.osm.pbf" in shown.text
     assert "tripline rescore" not in shown.text
     assert NEW in shown.hrefs
 
 
-def test_file_is_taken_in_and_its_import_told_until_it_is_over(tmp_path):
+async def test_file_is_taken_in_and_its_import_told_until_it_is_over(app: rest.Rest, tmp_path):
     file = content(tmp_path)
 
-    async def scenario(app, browser):
-        answer = await sent(browser, file, {"area": "area", "country": "li"})
-        shown = await page(browser)
-        form = await page(browser, NEW)
-        removal = await page(browser, f"{PATH}/area/delete") if imported_before else None
-        polled = await browser.get(f"{PATH}/area/progress", **HTMX)
-        country = app.contexts.maps.keeper._orders.get_nowait()
-        os.close(country.held)
-        ended = await browser.get(f"{PATH}/area/progress", **HTMX)
-        imported(tmp_path)
-        over = await browser.get(f"{PATH}/area/progress", **HTMX)
-        return answer, shown, form, removal, polled, country.record.country, ended, over
-
     imported_before = imported(tmp_path)
-    answer, shown, form, removal, polled, country, ended, over = played(tmp_path, scenario)
+    browser = await root_browser(app)
+    answer = await sent(browser, file, {"area": "area", "country": "li"})
+    shown = await page(browser)
+    form = await page(browser, NEW)
+    removal = await page(browser, f"{PATH}/area/delete") if imported_before else None
+    polled = await browser.get(f"{PATH}/area/progress", **HTMX)
+    country = app.contexts.maps.keeper._orders.get_nowait()
+    os.close(country.held)
+    ended = await browser.get(f"{PATH}/area/progress", **HTMX)
+    imported(tmp_path)
+    over = await browser.get(f"{PATH}/area/progress", **HTMX)
+    country = country.record.country
 
     assert (answer.status_code, answer.headers["location"], country) == (303, PATH, "LI")
     assert "Reading roads: 0 so far" in shown.text
@@ -168,11 +164,9 @@ BAD = [
 
 
 @pytest.mark.parametrize(("fields", "at", "status"), BAD)
-def test_every_field_at_fault_is_named_and_what_was_typed_is_kept(tmp_path, fields, at, status):
-    async def scenario(app, browser):
-        return await sent(browser, b"x" * 100, fields), await sent(browser, b"", fields, name="")
-
-    refused, without = played(tmp_path, scenario)
+async def test_every_field_at_fault_is_named_and_what_was_typed_is_kept(app: rest.Rest, tmp_path, fields, at, status):
+    browser = await root_browser(app)
+    refused, without = await sent(browser, b"x" * 100, fields), await sent(browser, b"", fields, name="")
 
     for answer, faults in ((refused, at), (without, (*at, "file"))):
         shown = Page(answer.text)
@@ -189,11 +183,11 @@ def test_every_field_at_fault_is_named_and_what_was_typed_is_kept(tmp_path, fiel
         (KOREAN, "valhalla는 쓸 수 없습니다. 점수에서 Valhalla 서버를 가리키는 이름입니다. 다른 이름을 써 주십시오."),
     ],
 )
-def test_area_cannot_be_called_as_the_server_that_finds_roads(tmp_path, headers, sentence):
-    async def scenario(app, browser):
-        return await sent(browser, content(tmp_path), {"area": "valhalla"}, **headers)
+async def test_area_cannot_be_called_as_the_server_that_finds_roads(app: rest.Rest, tmp_path, headers, sentence):
+    browser = await root_browser(app)
+    found = await sent(browser, content(tmp_path), {"area": "valhalla"}, **headers)
 
-    assert sentence in Page(played(tmp_path, scenario).text).text
+    assert sentence in Page(found.text).text
     assert not (tmp_path / "maps").exists()
 
 
@@ -206,13 +200,11 @@ def test_area_cannot_be_called_as_the_server_that_finds_roads(tmp_path, headers,
         (b"x" * (2**21), 413, "파일은 1MiB 이하여야 합니다."),
     ],
 )
-def test_file_that_is_refused_is_told_at_its_field(tmp_path, file, status, sentence):
+async def test_file_that_is_refused_is_told_at_its_field(app: rest.Rest, tmp_path, file, status, sentence):
     file = file if status == 400 else content(tmp_path) + file
 
-    async def scenario(app, browser):
-        return await sent(browser, file, {"area": "area", "country": ""}, **KOREAN), await page(browser)
-
-    answer, after = played(tmp_path, scenario)
+    browser = await root_browser(app)
+    answer, after = await sent(browser, file, {"area": "area", "country": ""}, **KOREAN), await page(browser)
 
     shown = Page(answer.text)
     assert answer.status_code == status
@@ -222,43 +214,39 @@ def test_file_that_is_refused_is_told_at_its_field(tmp_path, file, status, sente
     assert "No map is imported" in after.text
 
 
-def test_largest_file_arrives(tmp_path):
-    async def scenario(app, browser):
-        file = content(tmp_path)
-        app.contexts.maps.keeper.most_bytes = len(file)
-        status = (await sent(browser, file, {"area": "area"})).status_code
-        let_go(app)
-        return status, (tmp_path / "maps/.uploads/area.osm.pbf").read_bytes() == file
+async def test_largest_file_arrives(app: rest.Rest, tmp_path):
+    browser = await root_browser(app)
+    file = content(tmp_path)
+    app.contexts.maps.keeper.most_bytes = len(file)
+    status = (await sent(browser, file, {"area": "area"})).status_code
+    let_go(app)
 
-    assert played(tmp_path, scenario) == (303, True)
-
-
-def test_fields_behind_the_file_are_passed_over_within_bounds(tmp_path):
-    async def scenario(app, browser):
-        found = []
-        for size in (65_536, 65_537):
-            parts = [("area", (None, "area")), ("file", ("a", content(tmp_path))), ("area", (None, "x" * size))]
-            found.append((await browser.http.post(NEW, files=parts, headers=OWN)).status_code)
-            if found[-1] == 303:
-                let_go(app)
-        return found
-
-    assert played(tmp_path, scenario) == [303, 413]
+    assert (status, (tmp_path / "maps/.uploads/area.osm.pbf").read_bytes() == file) == (303, True)
 
 
-def test_file_is_refused_in_a_sentence_while_maps_are_changed(tmp_path):
+async def test_fields_behind_the_file_are_passed_over_within_bounds(app: rest.Rest, tmp_path):
+    browser = await root_browser(app)
+    found = []
+    for size in (65_536, 65_537):
+        parts = [("area", (None, "area")), ("file", ("a", content(tmp_path))), ("area", (None, "x" * size))]
+        found.append((await browser.http.post(NEW, files=parts, headers=OWN)).status_code)
+        if found[-1] == 303:
+            let_go(app)
+
+    assert found == [303, 413]
+
+
+async def test_file_is_refused_in_a_sentence_while_maps_are_changed(app: rest.Rest, tmp_path):
     imported(tmp_path)
 
-    async def scenario(app, browser):
-        with locks.changing(locks.take(tmp_path / "maps")):
-            answers = [
-                await sent(browser, content(tmp_path), {"area": "other", "country": "KR"}),
-                await browser.confirm(f"{PATH}/area/delete", "area"),
-                await browser.post(f"{PATH}/area/continue"),
-            ]
-        return answers, await page(browser)
-
-    answers, after = played(tmp_path, scenario)
+    browser = await root_browser(app)
+    with locks.changing(locks.take(tmp_path / "maps")):
+        answers = [
+            await sent(browser, content(tmp_path), {"area": "other", "country": "KR"}),
+            await browser.confirm(f"{PATH}/area/delete", "area"),
+            await browser.post(f"{PATH}/area/continue"),
+        ]
+    after = await page(browser)
 
     busy = "A map is being imported or changed; try again when that has ended."
     assert [(each.status_code, busy in Page(each.text).text) for each in answers[:2]] == [(409, True)] * 2
@@ -267,17 +255,15 @@ def test_file_is_refused_in_a_sentence_while_maps_are_changed(tmp_path):
     assert f"{PATH}/area/delete" in after.hrefs
 
 
-def test_import_that_was_interrupted_goes_on_by_a_button(tmp_path):
+async def test_import_that_was_interrupted_goes_on_by_a_button(app: rest.Rest, tmp_path):
     interrupted(tmp_path)
 
-    async def scenario(app, browser):
-        shown = await page(browser)
-        answer = await browser.post(f"{PATH}/area/continue")
-        after = await page(browser)
-        let_go(app)
-        return shown, answer.status_code, after
-
-    shown, status, after = played(tmp_path, scenario)
+    browser = await root_browser(app)
+    shown = await page(browser)
+    answer = await browser.post(f"{PATH}/area/continue")
+    after = await page(browser)
+    let_go(app)
+    status = answer.status_code
 
     assert "The import of “area” was interrupted" in shown.text
     assert "while the roads of a.osm.pbf were read" in shown.text
@@ -286,14 +272,12 @@ def test_import_that_was_interrupted_goes_on_by_a_button(tmp_path):
     assert (status, "is being imported" in after.text) == (303, True)
 
 
-def test_import_that_failed_says_why_in_the_readers_language(tmp_path):
+async def test_import_that_failed_says_why_in_the_readers_language(app: rest.Rest, tmp_path):
     imported(tmp_path)
     failed(tmp_path)
 
-    async def scenario(app, browser):
-        return await page(browser), await page(browser, **KOREAN)
-
-    english, korean = played(tmp_path, scenario)
+    browser = await root_browser(app)
+    english, korean = await page(browser), await page(browser, **KOREAN)
 
     assert "cut.osm.pbf is damaged or cut off: " in english.text
     assert "cut.osm.pbf 파일이 손상되었거나 " in korean.text
@@ -301,19 +285,17 @@ def test_import_that_failed_says_why_in_the_readers_language(tmp_path):
     assert english.hrefs.count(f"{PATH}/area/delete") == 1
 
 
-def test_import_of_a_bad_file_is_tried_again_once_another_file_took_its_place(tmp_path):
+async def test_import_of_a_bad_file_is_tried_again_once_another_file_took_its_place(app: rest.Rest, tmp_path):
     failed(tmp_path)
     good = made.street(tmp_path / "good.osm.pbf")
 
-    async def scenario(app, browser):
-        before = await page(browser), (await browser.post(f"{PATH}/area/continue")).status_code
-        korean = await page(browser, **KOREAN)
-        good.replace(tmp_path / "cut.osm.pbf")
-        after = await page(browser), (await browser.post(f"{PATH}/area/continue")).status_code
-        let_go(app)
-        return *before, korean, *after
-
-    before, refused, korean, after, status = played(tmp_path, scenario)
+    browser = await root_browser(app)
+    before = await page(browser), (await browser.post(f"{PATH}/area/continue")).status_code
+    korean = await page(browser, **KOREAN)
+    good.replace(tmp_path / "cut.osm.pbf")
+    after = await page(browser), (await browser.post(f"{PATH}/area/continue")).status_code
+    let_go(app)
+    before, refused, korean, after, status = *before, korean, *after
 
     assert (actions(before), refused) == ([f"{PATH}/area/cancel"], 409)
     assert ("The same file would fail again." in before.text, "체크섬" in korean.text) == (True, True)
@@ -321,7 +303,7 @@ def test_import_of_a_bad_file_is_tried_again_once_another_file_took_its_place(tm
     assert "The same file would fail again." not in after.text
 
 
-def test_import_that_failed_for_want_of_room_is_tried_again(tmp_path, monkeypatch):
+async def test_import_that_failed_for_want_of_room_is_tried_again(app: rest.Rest, tmp_path, monkeypatch):
     def full(*_, **__):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -329,63 +311,55 @@ def test_import_that_failed_for_want_of_room_is_tried_again(tmp_path, monkeypatc
     with pytest.raises(locks.NoAreaError):
         imported(tmp_path)
 
-    async def scenario(app, browser):
-        return await page(browser)
-
-    shown = played(tmp_path, scenario)
+    browser = await root_browser(app)
+    shown = await page(browser)
 
     assert actions(shown) == [f"{PATH}/area/continue", f"{PATH}/area/cancel"]
     assert "The same file would fail again." not in shown.text
 
 
-def test_import_whose_file_is_gone_is_not_offered_to_go_on_and_can_be_discarded(tmp_path):
+async def test_import_whose_file_is_gone_is_not_offered_to_go_on_and_can_be_discarded(app: rest.Rest, tmp_path):
     interrupted(tmp_path)
     (tmp_path / "a.osm.pbf").unlink()
 
-    async def scenario(app, browser):
-        shown = await page(browser)
-        refused = await browser.post(f"{PATH}/area/continue")
-        asked = await browser.get(f"{PATH}/area/delete")
-        discarded = await browser.send(f"{PATH}/area/cancel", at=PATH)
-        return shown, refused.status_code, asked.status_code, discarded, await page(browser)
-
-    shown, refused, asked, discarded, after = played(tmp_path, scenario)
+    browser = await root_browser(app)
+    shown = await page(browser)
+    refused = await browser.post(f"{PATH}/area/continue")
+    asked = await browser.get(f"{PATH}/area/delete")
+    discarded = await browser.send(f"{PATH}/area/cancel", at=PATH)
+    refused, asked, after = refused.status_code, asked.status_code, await page(browser)
 
     assert (actions(shown), refused, asked) == ([f"{PATH}/area/cancel"], 409, 404)
     assert (discarded.status_code, "notice=" in discarded.headers["set-cookie"]) == (303, True)
     assert "No map is imported" in after.text
 
 
-def test_import_that_began_after_the_page_is_not_cancelled_by_its_button(tmp_path):
+async def test_import_that_began_after_the_page_is_not_cancelled_by_its_button(app: rest.Rest, tmp_path):
     interrupted(tmp_path)
 
-    async def scenario(app, browser):
-        refused = await browser.post(f"{PATH}/area/cancel", {"since": "1"})
-        return refused, actions(await page(browser))
-
-    refused, left = played(tmp_path, scenario)
+    browser = await root_browser(app)
+    refused = await browser.post(f"{PATH}/area/cancel", {"since": "1"})
+    left = actions(await page(browser))
 
     assert refused.status_code == 409
     assert "This is a different import from the one shown; nothing was cancelled." in refused.text
     assert f"{PATH}/area/cancel" in left
 
 
-def test_import_is_cancelled_by_a_button_and_the_former_map_stays(tmp_path):
+async def test_import_is_cancelled_by_a_button_and_the_former_map_stays(app: rest.Rest, tmp_path):
     area = imported(tmp_path)
     file = content(tmp_path)
 
-    async def scenario(app, browser):
-        await sent(browser, file, {"area": "area"})
-        shown = await page(browser)
-        cancel = asyncio.ensure_future(browser.post(f"{PATH}/area/cancel", {"since": rest.NOW_MS}))
-        await made.cancelling(tmp_path / "maps")
-        let_go(app)
-        cancelled = await cancel
-        polled = await browser.get(f"{PATH}/area/progress?since={area.imported_ms + 1}", **HTMX)
-        over = [await browser.post(f"{PATH}/area/cancel", {"since": area.imported_ms + more}) for more in (0, 1)]
-        return shown, cancelled, polled, over, await page(browser)
-
-    shown, cancelled, polled, over, after = played(tmp_path, scenario)
+    browser = await root_browser(app)
+    await sent(browser, file, {"area": "area"})
+    shown = await page(browser)
+    cancel = asyncio.ensure_future(browser.post(f"{PATH}/area/cancel", {"since": rest.NOW_MS}))
+    await made.cancelling(tmp_path / "maps")
+    let_go(app)
+    cancelled = await cancel
+    polled = await browser.get(f"{PATH}/area/progress?since={area.imported_ms + 1}", **HTMX)
+    over = [await browser.post(f"{PATH}/area/cancel", {"since": area.imported_ms + more}) for more in (0, 1)]
+    after = await page(browser)
 
     assert actions(shown) == [f"{PATH}/area/cancel"]
     assert [(each.status_code, "notice=" in each.headers.get("set-cookie", "")) for each in (cancelled, *over)] == [
@@ -398,28 +372,26 @@ def test_import_is_cancelled_by_a_button_and_the_former_map_stays(tmp_path):
     assert [each.map for each in maps.listed(tmp_path / "maps")] == [area.map]
 
 
-def test_file_whose_import_is_cancelled_on_its_way_is_told_so_in_its_form(tmp_path):
+async def test_file_whose_import_is_cancelled_on_its_way_is_told_so_in_its_form(app: rest.Rest, tmp_path):
     file = content(tmp_path)
 
-    async def scenario(app, browser):
-        begun = asyncio.Event()
-        head = (
-            b'--b\r\ncontent-disposition: form-data; name="area"\r\n\r\narea\r\n'
-            b'--b\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n'
-        )
+    browser = await root_browser(app)
+    begun = asyncio.Event()
+    head = (
+        b'--b\r\ncontent-disposition: form-data; name="area"\r\n\r\narea\r\n'
+        b'--b\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n'
+    )
 
-        async def pieces():
-            yield head + file
-            begun.set()
-            await asyncio.Event().wait()
+    async def pieces():
+        yield head + file
+        begun.set()
+        await asyncio.Event().wait()
 
-        headers = {**OWN, "content-type": "multipart/form-data; boundary=b"}
-        sending = asyncio.ensure_future(browser.http.post(NEW, headers=headers, content=pieces()))
-        await begun.wait()
-        cancelled = await browser.send(f"{PATH}/area/cancel", at=PATH)
-        return cancelled.status_code, await sending, await page(browser)
-
-    status, answer, after = played(tmp_path, scenario)
+    headers = {**OWN, "content-type": "multipart/form-data; boundary=b"}
+    sending = asyncio.ensure_future(browser.http.post(NEW, headers=headers, content=pieces()))
+    await begun.wait()
+    cancelled = await browser.send(f"{PATH}/area/cancel", at=PATH)
+    status, answer, after = cancelled.status_code, await sending, await page(browser)
 
     assert (status, answer.status_code) == (303, 409)
     assert "The import was cancelled before the whole file had arrived." in Page(answer.text).text
@@ -427,20 +399,18 @@ def test_file_whose_import_is_cancelled_on_its_way_is_told_so_in_its_form(tmp_pa
     assert "No map is imported" in after.text
 
 
-def test_map_is_removed_once_its_name_is_typed(tmp_path):
+async def test_map_is_removed_once_its_name_is_typed(app: rest.Rest, tmp_path):
     imported(tmp_path)
     imported(tmp_path, "other")
 
-    async def scenario(app, browser):
-        asked = await page(browser, f"{PATH}/area/delete")
-        refused = await browser.confirm(f"{PATH}/area/delete", "other")
-        removed = await browser.confirm(f"{PATH}/area/delete", "area")
-        told = await page(browser)
-        unknown = [(await browser.get(f"{PATH}/{name}/delete")).status_code for name in ("area", ".import", "Area")]
-        again = await browser.confirm(f"{PATH}/area/delete", "area")
-        return asked, refused.status_code, removed.status_code, unknown, again.status_code, told
-
-    asked, refused, removed, unknown, again, after = played(tmp_path, scenario)
+    browser = await root_browser(app)
+    asked = await page(browser, f"{PATH}/area/delete")
+    refused = await browser.confirm(f"{PATH}/area/delete", "other")
+    removed = await browser.confirm(f"{PATH}/area/delete", "area")
+    told = await page(browser)
+    unknown = [(await browser.get(f"{PATH}/{name}/delete")).status_code for name in ("area", ".import", "Area")]
+    again = await browser.confirm(f"{PATH}/area/delete", "area")
+    refused, removed, again, after = refused.status_code, removed.status_code, again.status_code, told
 
     assert (
         "1 road is deleted, with its limits." in asked.text,
@@ -453,77 +423,67 @@ def test_map_is_removed_once_its_name_is_typed(tmp_path):
 
 
 @pytest.mark.parametrize("token", [None, "", "x"])
-def test_upload_without_the_token_of_the_session_is_refused_before_the_file(tmp_path, token):
+async def test_upload_without_the_token_of_the_session_is_refused_before_the_file(app: rest.Rest, tmp_path, token):
     file = content(tmp_path)
 
-    async def scenario(app, browser):
-        login = await app.account("kim@x.example", Authority.SYS_ADMIN)
-        asked = own.browser(app, await own.signed_in(app, login))
-        fields = {"area": "area"} if token is None else {"csrf": token, "area": "area"}
-        return await sent(asked, file, fields), await page(browser)
-
-    answer, after = played(tmp_path, scenario)
+    browser = await root_browser(app)
+    login = await app.account("kim@x.example", Authority.SYS_ADMIN)
+    asked = own.browser(app, await own.signed_in(app, login))
+    fields = {"area": "area"} if token is None else {"csrf": token, "area": "area"}
+    answer, after = await sent(asked, file, fields), await page(browser)
 
     assert answer.status_code == 403
     assert "No map is imported" in after.text
 
 
-def test_upload_with_the_token_of_the_session_is_taken(tmp_path):
-    async def scenario(app, browser):
-        cookie = await own.signed_in(app, await app.account("kim@x.example", Authority.SYS_ADMIN))
-        fields = {"csrf": cookie.csrf, "area": "area"}
-        answer = await sent(own.browser(app, cookie), content(tmp_path), fields)
-        let_go(app)
-        return answer.status_code
+async def test_upload_with_the_token_of_the_session_is_taken(app: rest.Rest, tmp_path):
+    cookie = await own.signed_in(app, await app.account("kim@x.example", Authority.SYS_ADMIN))
+    fields = {"csrf": cookie.csrf, "area": "area"}
+    answer = await sent(own.browser(app, cookie), content(tmp_path), fields)
+    let_go(app)
 
-    assert played(tmp_path, scenario) == 303
+    assert answer.status_code == 303
 
 
-def test_account_that_is_disabled_meanwhile_imports_nothing(tmp_path):
+async def test_account_that_is_disabled_meanwhile_imports_nothing(app: rest.Rest, tmp_path):
     file = content(tmp_path)
 
-    async def scenario(app, browser):
-        head = (
-            b'--b\r\ncontent-disposition: form-data; name="area"\r\n\r\narea\r\n'
-            b'--b\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n'
-        )
+    browser = await root_browser(app)
+    head = (
+        b'--b\r\ncontent-disposition: form-data; name="area"\r\n\r\narea\r\n'
+        b'--b\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n'
+    )
 
-        async def pieces():
-            yield head + file[:100]
-            await browser.http.request("DELETE", "/api/tre/v1/sessions")
-            yield file[100:] + b"\r\n--b--\r\n"
+    async def pieces():
+        yield head + file[:100]
+        await browser.http.request("DELETE", "/api/tre/v1/sessions")
+        yield file[100:] + b"\r\n--b--\r\n"
 
-        headers = {**OWN, "content-type": "multipart/form-data; boundary=b"}
-        answer = await browser.http.post(NEW, headers=headers, content=pieces())
-        other = Browser(app, await app.account("other@x.example", Authority.SYS_ADMIN))
-        return answer.status_code, (await page(other)).text
-
-    status, text = played(tmp_path, scenario)
+    headers = {**OWN, "content-type": "multipart/form-data; boundary=b"}
+    answer = await browser.http.post(NEW, headers=headers, content=pieces())
+    other = Browser(app, await app.account("other@x.example", Authority.SYS_ADMIN))
+    status, text = answer.status_code, (await page(other)).text
 
     assert status == 401
     assert "No map is imported" in text
 
 
 @pytest.mark.parametrize("role", [each for each in Authority if each is not Authority.SYS_ADMIN])
-def test_file_of_somebody_who_may_not_send_it_is_not_read(tmp_path, role, monkeypatch):
+async def test_file_of_somebody_who_may_not_send_it_is_not_read(app: rest.Rest, role, monkeypatch):
     monkeypatch.setattr("tripline.http.uploads.pieces", None)  # would be called
 
-    async def scenario(app, browser):
-        other = Browser(app, await app.account("kim@x.example", role))
-        return (await sent(other, b"x", {"area": "area"})).status_code
+    other = Browser(app, await app.account("kim@x.example", role))
 
-    assert played(tmp_path, scenario) == 403
+    assert (await sent(other, b"x", {"area": "area"})).status_code == 403
 
 
-def test_list_names_the_places_and_offers_to_import_a_map_without_them(tmp_path):
+async def test_list_names_the_places_and_offers_to_import_a_map_without_them(app: rest.Rest, tmp_path):
     area = imported(tmp_path)
     map_files.put(tmp_path / "maps", replace(area, name="old", places=None))
 
-    async def scenario(app, root):
-        del app
-        return await root.get(PATH), await root.get(PATH, **KOREAN)
-
-    pages = played(tmp_path, scenario)
+    root = await root_browser(app)
+    del app
+    pages = await root.get(PATH), await root.get(PATH, **KOREAN)
 
     for page, new, old in zip(
         pages, ("0 places", "지명 0개"), ("Import it again to name", "다시 가져오면"), strict=True

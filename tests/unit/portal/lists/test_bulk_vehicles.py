@@ -12,13 +12,6 @@ ENGLISH = {"Accept-Language": "en"}
 STRAY = ("//evil.example/fleet/vehicles", "https://evil.example/fleet/vehicles", "/fleet/sensors")
 
 
-async def arranged(app: rest.Rest):
-    of = await delegating.companies(app)
-    await delegating.register(app, of.owner, of.borrower)
-    vehicles = [await delegating.new_vehicle(app, of.owner, number) for number in ("12가1", "12가2")]
-    return of, vehicles
-
-
 async def confirmed(browser, address, vehicles, back=LIST):
     """The preview of what is asked for, and the answer to its form."""
     preview = await browser.post(address, {"vehicleId": vehicles, "next": back}, **ENGLISH)
@@ -31,7 +24,7 @@ async def states(app, login, vehicles):
 
 
 async def test_chosen_vehicles_are_activated_and_deactivated_after_a_preview_that_changes_nothing(app: rest.Rest):
-    of, vehicles = await arranged(app)
+    of, vehicles = await delegating.two_vehicles(app)
     browser = Browser(app, of.owner)
     listed = Page((await browser.get(LIST)).text)
     await browser.post(ACTIVATE, {"vehicleId": [*vehicles, vehicles[0]]})
@@ -68,7 +61,7 @@ async def test_chosen_vehicles_are_activated_and_deactivated_after_a_preview_tha
     ],
 )
 async def test_preview_says_how_many_change_which_are_so_and_what_goes_on(app: rest.Rest, language, told):
-    of, vehicles = await arranged(app)
+    of, vehicles = await delegating.two_vehicles(app)
     driver = await delegating.driver(app, of.owner, "kim")
     await app.post(of.owner, f"/vehicle/{vehicles[0]}/activate")
     await app.store.write(delegating.drives_now(vehicles[0], driver))
@@ -88,7 +81,7 @@ async def test_preview_says_how_many_change_which_are_so_and_what_goes_on(app: r
     ],
 )
 async def test_preview_that_is_out_of_date_is_shown_again_with_what_changed(app: rest.Rest, meanwhile, told, left):
-    of, vehicles = await arranged(app)
+    of, vehicles = await delegating.two_vehicles(app)
     browser = Browser(app, of.owner)
     driver = await delegating.driver(app, of.owner, "kim")
     preview = await browser.post(ACTIVATE, {"vehicleId": vehicles}, **ENGLISH)
@@ -112,14 +105,14 @@ async def test_preview_that_is_out_of_date_is_shown_again_with_what_changed(app:
 
 
 async def test_form_that_confirms_without_a_preview_changes_nothing(app: rest.Rest):
-    of, vehicles = await arranged(app)
+    of, vehicles = await delegating.two_vehicles(app)
     answer = await Browser(app, of.owner).post(ACTIVATE, {"vehicleId": vehicles, "confirmed": "1"})
 
     assert (answer.status_code, await states(app, of.owner, vehicles)) == (409, ["DEACTIVATED", "DEACTIVATED"])
 
 
 async def test_number_of_chosen_vehicles_stands_where_the_language_puts_it(app: rest.Rest):
-    of, _vehicles = await arranged(app)
+    of, _vehicles = await delegating.two_vehicles(app)
     browser = Browser(app, of.owner)
     english, korean = [(await browser.get(LIST, **{"Accept-Language": language})).text for language in ("en", "ko")]
 
@@ -128,7 +121,7 @@ async def test_number_of_chosen_vehicles_stands_where_the_language_puts_it(app: 
 
 
 async def test_vehicle_that_was_so_before_does_not_count_as_moved(app: rest.Rest):
-    of, vehicles = await arranged(app)
+    of, vehicles = await delegating.two_vehicles(app)
     browser = Browser(app, of.owner)
     told = []
     for chosen in (vehicles[:1], vehicles):
@@ -143,7 +136,7 @@ async def test_vehicle_that_was_so_before_does_not_count_as_moved(app: rest.Rest
 
 
 async def test_foreign_vehicle_stays_as_it_is_and_nobody_learns_its_number_or_reads_an_id(app: rest.Rest):
-    of, vehicles = await arranged(app)
+    of, vehicles = await delegating.two_vehicles(app)
     foreign = await delegating.new_vehicle(app, of.other, "99하9")
     delegated = await delegating.new_vehicle(app, of.borrower, "77허7")  # a partner's, which the operator sees
     chosen = [vehicles[0], delegated, foreign, delegating.UNKNOWN]
@@ -167,7 +160,7 @@ async def test_foreign_vehicle_stays_as_it_is_and_nobody_learns_its_number_or_re
 
 
 async def test_chosen_vehicles_go_on_to_the_preview_of_their_delegation(app: rest.Rest):
-    of, vehicles = await arranged(app)
+    of, vehicles = await delegating.two_vehicles(app)
     browser = Browser(app, of.owner)
     page = Page((await browser.post(DELEGATE, {"vehicleId": vehicles})).text)
     kept = [each["value"] for each in page.all("input") if each.get("name") == "vehicleId"]
@@ -181,7 +174,7 @@ async def test_chosen_vehicles_go_on_to_the_preview_of_their_delegation(app: res
 
 @pytest.mark.parametrize(("address", "then"), [(ACTIVATE, ACTIVATE), (DELEGATE, "/delegation/delegate")])
 async def test_visitor_comes_back_to_the_list_as_it_was_shown(app: rest.Rest, address, then):
-    of, vehicles = await arranged(app)
+    of, vehicles = await delegating.two_vehicles(app)
     browser, asked = Browser(app, of.owner), f"{LIST}?q=12%EA%B0%80&status=DEACTIVATED&sort=-number&columns=year"
     (back,) = Page((await browser.get(asked)).text).hidden(DELEGATE)["next"]
     company = {"toCompanyId": of.borrower.company_id}
@@ -198,7 +191,7 @@ async def test_visitor_comes_back_to_the_list_as_it_was_shown(app: rest.Rest, ad
 
 @pytest.mark.parametrize("address", STRAY)
 async def test_visitor_is_sent_to_no_other_address(app: rest.Rest, address):
-    of, vehicles = await arranged(app)
+    of, vehicles = await delegating.two_vehicles(app)
     browser, there = Browser(app, of.owner), "/delegation/delegate"
     fields = {"vehicleId": vehicles, "toCompanyId": of.borrower.company_id, "next": address}
     shown = [
@@ -217,14 +210,14 @@ async def test_visitor_is_sent_to_no_other_address(app: rest.Rest, address):
 
 @pytest.mark.parametrize(("count", "status"), [(0, 400), (1, 200), (ROWS, 200), (ROWS + 1, 400)])
 async def test_as_many_as_a_page_shows_are_taken_at_once(app: rest.Rest, count, status):
-    of, _vehicles = await arranged(app)
+    of, _vehicles = await delegating.two_vehicles(app)
     unknown = [f"{number:08d}{delegating.UNKNOWN[8:]}" for number in range(count)]
 
     assert (await Browser(app, of.owner).post(ACTIVATE, {"vehicleId": unknown})).status_code == status
 
 
 async def test_driver_may_neither_activate_nor_delegate(app: rest.Rest):
-    of, vehicles = await arranged(app)
+    of, vehicles = await delegating.two_vehicles(app)
     driver = await delegating.driver(app, of.owner, "driver")
     found = [
         (await Browser(app, driver).post(each, {"vehicleId": vehicles})).status_code for each in (ACTIVATE, DELEGATE)

@@ -18,7 +18,7 @@ MILD = Rules(scoring=Scoring(harsh_weight=0.1, overspeed_weight=0.01), harsh=Har
 
 
 async def at_desk(app: rest.Rest) -> Any:
-    """Play with two scored trips, three policies, and the path of the company's page."""
+    """Two scored trips, three policies, and the path of the company's page."""
     own = await trips.cast(app)  # type: ignore[no-untyped-call]
     await app.store.write(lambda tx: policies.keep(tx, MILD, now_ms=1))
     own.path = f"/scores/companies/{own.admin.company_id}/policy"

@@ -13,10 +13,6 @@ from tripline.store.tables import score_sum, trip
 KOREAN = {"Accept-Language": "ko"}
 
 
-async def at_desk(app: rest.Rest) -> Any:
-    return await trips.cast(app)
-
-
 async def page(own: Any, login: Any, address: str, **headers: str) -> Page:
     answer = await Browser(own.app, login).get(address, **headers)
     assert answer.status_code == 200, answer.text
@@ -25,7 +21,7 @@ async def page(own: Any, login: Any, address: str, **headers: str) -> Page:
 
 @pytest.mark.parametrize("period", ["day", "week", "month"])
 async def test_pages_show_what_rest_answers(app: rest.Rest, period: str) -> None:
-    own = await at_desk(app)
+    own = await trips.cast(app)
     found = []
     for place, of, key in (
         ("vehicles", own.vehicle_id, "vehicle"),
@@ -57,7 +53,7 @@ async def test_pages_show_what_rest_answers(app: rest.Rest, period: str) -> None
 async def test_summed_score_stands_with_its_known_limits(
     app: rest.Rest, share: float, english: list[str], korean: list[str]
 ) -> None:
-    own = await at_desk(app)
+    own = await trips.cast(app)
     known_m = func.round(score_sum.c.distance_m * share)
     await own.app.store.write(lambda tx: tx.run(update(score_sum).values(known_m=known_m)))
     places = (
@@ -75,7 +71,7 @@ async def test_summed_score_stands_with_its_known_limits(
 
 
 async def test_trips_that_cost_most_add_up_and_korean_says_the_same(app: rest.Rest) -> None:
-    own = await at_desk(app)
+    own = await trips.cast(app)
     address = f"/scores/people/{own.driver.user_id}"
     await own.app.store.write(lambda tx: tx.run(update(trip).values(start_ms=1_780_000_000_000)))
     kept = await own.app.get(own.driver, trips.ANALYTICS.format(own.driver.user_id) + "drivingScore", limit=9)
@@ -91,7 +87,7 @@ async def test_trips_that_cost_most_add_up_and_korean_says_the_same(app: rest.Re
 
 
 async def test_company_ranks_its_drivers_with_ties_in_pages(app: rest.Rest) -> None:
-    own = await at_desk(app)
+    own = await trips.cast(app)
     await trips.changed(own.app, own.admin, trips.of_driver(own), {"driverId": own.colleague.user_id})
     await own.app.post(own.driver, f"/api/tre/v1_3/trip/{own.first_id}/dispute", {"reason": "LIMIT", "text": "80."})
     address = f"/scores/companies/{own.admin.company_id}?of=driver&period=month"
@@ -110,7 +106,7 @@ async def test_company_ranks_its_drivers_with_ties_in_pages(app: rest.Rest) -> N
     ("who", "opened"), [("admin", "vpc"), ("director", "v"), ("driver", "p"), ("colleague", ""), ("stranger", "")]
 )
 async def test_pages_open_to_readers_of_the_scores(app: rest.Rest, who: str, opened: str) -> None:
-    own = await at_desk(app)
+    own = await trips.cast(app)
     _, own.stranger = await own.app.operator("other")
     asked = Browser(own.app, getattr(own, who))
     ids = {"v": f"vehicles/{own.vehicle_id}", "p": f"people/{own.driver.user_id}"}
@@ -123,7 +119,7 @@ async def test_pages_open_to_readers_of_the_scores(app: rest.Rest, who: str, ope
 
 
 async def test_page_without_scores_says_why(app: rest.Rest) -> None:
-    own = await at_desk(app)
+    own = await trips.cast(app)
     found = await page(own, own.colleague, f"/scores/people/{own.colleague.user_id}")
 
     assert "No scored trips in this period" in found.text

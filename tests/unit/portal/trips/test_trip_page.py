@@ -279,10 +279,6 @@ def in_english(name, /, **named):
     return catalogue.text(name, Language.ENGLISH, **named)
 
 
-async def shown(app: rest.Rest):
-    return await fleet(app)
-
-
 async def page_of(app, login, address, status=200):
     answer = await Browser(app, login).get(address)
     assert answer.status_code == status, answer.text
@@ -290,7 +286,7 @@ async def page_of(app, login, address, status=200):
 
 
 async def test_scored_trip_shows_score_limits_and_costs_to_its_driver(app: rest.Rest):
-    ours = await shown(app)
+    ours = await fleet(app)
     text = await page_of(app, ours.driver, f"/trips/{ours.trip_id}")
 
     assert re.search(
@@ -318,7 +314,7 @@ async def test_scored_trip_shows_score_limits_and_costs_to_its_driver(app: rest.
     ],
 )
 async def test_trip_of_unknown_harsh_driving_says_why_beside_its_score(app: rest.Rest, source, why):
-    ours = await shown(app)
+    ours = await fleet(app)
     body = quality.written(Quality(samples=600, period_ms=1_000, harsh_source=source, speed_step=1.0))
     await app.store.write(lambda tx: tx.run(update(trip).values(quality=body)))
     of_trip, of_vehicle = [
@@ -332,7 +328,7 @@ async def test_trip_of_unknown_harsh_driving_says_why_beside_its_score(app: rest
 
 
 async def test_reports_without_a_position_are_left_out_and_not_corrected(app: rest.Rest):
-    ours = await shown(app)
+    ours = await fleet(app)
     body = quality.written(Quality(samples=600, period_ms=1_000, dropped=24, repairs={"no_fix": 24, "merged": 2}))
     await app.store.write(lambda tx: tx.run(update(trip).values(quality=body)))
     text = await page_of(app, ours.driver, f"/trips/{ours.trip_id}")
@@ -343,7 +339,7 @@ async def test_reports_without_a_position_are_left_out_and_not_corrected(app: re
 
 
 async def test_shares_of_limits_add_up_to_100(app: rest.Rest):
-    ours = await shown(app)
+    ours = await fleet(app)
     limits = Limits(tagged=0.255, implied=0.255, road_class=0.255, default=0.235)
     body = quality.written(Quality(samples=600, period_ms=1_000, limits=limits))
     await app.store.write(lambda tx: tx.run(update(trip).values(quality=body)))
@@ -354,7 +350,7 @@ async def test_shares_of_limits_add_up_to_100(app: rest.Rest):
 
 
 async def test_speeds_from_positions_are_named_and_are_no_corrections(app: rest.Rest):
-    ours = await shown(app)
+    ours = await fleet(app)
     repairs = {"filled_speeds": 600, "lone_speeds": 1}
     body = quality.written(Quality(samples=600, period_ms=1_000, repairs=repairs, harsh_source=HarshSource.UNKNOWN))
     await app.store.write(lambda tx: tx.run(update(trip).values(quality=body)))
@@ -372,7 +368,7 @@ async def test_speeds_from_positions_are_named_and_are_no_corrections(app: rest.
 
 @pytest.mark.parametrize("reason", ["too_short", "sparse", "duplicate", "device_type", "unheard of"])
 async def test_trip_without_score_says_why_and_what_that_means(app: rest.Rest, reason):
-    ours = await shown(app)
+    ours = await fleet(app)
 
     def spoil(tx):
         tx.run(driving_score.delete())
@@ -388,7 +384,7 @@ async def test_trip_without_score_says_why_and_what_that_means(app: rest.Rest, r
 
 
 async def test_trip_under_way_says_so_and_gets_its_score_when_it_ends(app: rest.Rest):
-    ours = await shown(app)
+    ours = await fleet(app)
     address = f"/trips/{ours.trip_id}"
     await app.store.write(lambda tx: tx.run(update(trip).values(state="OPEN")))
     before = await page_of(app, ours.driver, address)
@@ -406,7 +402,7 @@ async def test_trip_under_way_says_so_and_gets_its_score_when_it_ends(app: rest.
 
 
 async def test_driver_contests_an_event_and_the_manager_accepts_it(app: rest.Rest):
-    ours = await shown(app)
+    ours = await fleet(app)
     address = f"/trips/{ours.trip_id}"
     driver, manager = Browser(app, ours.driver), Browser(app, ours.admin)
     links = re.findall(r'href="(/trips/[^"]+/contest\?event=[^"]+)"', (await driver.get(address)).text)
@@ -438,7 +434,7 @@ async def test_driver_contests_an_event_and_the_manager_accepts_it(app: rest.Res
 
 
 async def test_person_who_contested_withdraws(app: rest.Rest):
-    ours = await shown(app)
+    ours = await fleet(app)
     address = f"/trips/{ours.trip_id}"
     driver = Browser(app, ours.driver)
     form = await driver.get(f"{address}/contest")
@@ -466,7 +462,7 @@ def test_neighbours_are_the_trips_of_the_vehicle_before_and_behind_by_start(tmp_
 
 
 async def test_begin_end_and_events_are_named_by_road_and_place(app: rest.Rest):
-    ours = await shown(app)
+    ours = await fleet(app)
     app.contexts = rest.changed(app.contexts, places=day_world.Names())
     text = await page_of(app, ours.driver, f"/trips/{ours.trip_id}")
 
