@@ -217,33 +217,6 @@ def test_page_walks_the_index_of_its_owner_among_many(scored, walks, by, owner, 
 
 
 @pytest.fixture(scope="module")
-def peopled() -> Iterator[databases.Database]:
-    """A hundred thousand accounts with statistics, nine of ten drivers; only to be looked at."""
-    with databases.fresh("peopled") as database:
-        database.rows(
-            "INSERT INTO account (id, created_ms, authority, name, email, login, password_hash, password_updated_ms,"
-            " enabled) SELECT i::text, i, CASE WHEN i % 10 = 0 THEN 'DIRECTOR' ELSE 'DRIVER' END, 'Kim', 'driver' || i,"
-            " 'driver' || i, '', 1, i % 100 > 0 FROM generate_series(1, 100000) i"
-        )
-        database.rows("ANALYZE account, company")
-        yield database
-
-
-@pytest.fixture(scope="module")
-def applied() -> Iterator[databases.Database]:
-    """20,000 applications with statistics, 20 of which wait; only to be looked at."""
-    with databases.fresh("applied") as database:
-        database.rows(
-            "INSERT INTO service_application (id, created_ms, service_name, company_name, contact_name, mobile, email,"
-            " login, introduction, language, state) SELECT n::text, n * 7 % 20000, 'Taxi' || n * 13 % 20000 + 20000,"
-            " 'c', 'Kim', '010', n || '@x', n || '@x', '', 'en',"
-            " CASE WHEN n % 1000 = 0 THEN 'SUBMITTED' ELSE 'APPROVED' END FROM generate_series(1, 20000) n"
-        )
-        database.rows("ANALYZE service_application")
-        yield database
-
-
-@pytest.fixture(scope="module")
 def pushed() -> Iterator[databases.Database]:
     """20,000 messages of a company in each state, about 100 of its operator's 20,000 sensors, with statistics; only to
     be looked at."""
@@ -462,21 +435,6 @@ def test_no_list_of_delegations_reads_a_whole_table(delegated, side, role, compa
 
     assert "vehicle_company" in "".join(found)
     assert [plan for plan in found if WHOLE.search(plan)] == []
-
-
-@pytest.fixture(scope="module")
-def staffed() -> Iterator[databases.Database]:
-    """20,000 people of a company and as many of another one, with statistics; only to be looked at."""
-    with databases.fresh("staffed") as database:
-        database.rows(
-            "SET session_replication_role = replica;"
-            " INSERT INTO account (id, created_ms, company_id, authority, name, email, login, phone, password_hash,"
-            " password_updated_ms, enabled) SELECT n::text, n * 7 % 40000, CASE WHEN n % 2 = 0 THEN 'c' ELSE 'o' END,"
-            " CASE WHEN n % 10 < 2 THEN 'DIRECTOR' ELSE 'DRIVER' END, 'Kim' || n * 13 % 40000, n || '@x', n || '@x',"
-            " '010-' || n, '', 1, true FROM generate_series(1, 40000) n;"
-            " SET session_replication_role = origin; ANALYZE account, vehicle, vehicle_user"
-        )
-        yield database
 
 
 def test_no_operation_reads_a_whole_table(tmp_path, monkeypatch):
