@@ -5,7 +5,6 @@ import socket
 import ssl
 
 import pytest
-import uvloop
 from tests.support import certificates, gateways
 from tests.support.gateways import OTHER_USER, SENSORS, USER, Client, MemoryIntake, admit, listening
 
@@ -22,11 +21,10 @@ TRE = "v1/sensors/me/tre"
 SENSOR = SENSORS[USER]
 
 
-@pytest.fixture
-def runner():
+@pytest.fixture(scope="module")
+def anyio_backend():
     """The loop that the server uses."""
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as made:
-        yield made
+    return "asyncio", {"use_uvloop": True}
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ import socket
 import ssl
 
 import pytest
-import uvloop
 from tests.support import certificates, gateways
 from tests.support.gateways import OTHER_USER, SENSORS, USER, Client, MemoryIntake, MemoryPresence, admit, listening
 
@@ -27,11 +26,10 @@ def tls(tmp_path_factory):
     return certificates.make(tmp_path_factory.mktemp("tls"))
 
 
-@pytest.fixture
-def runner():
+@pytest.fixture(scope="module")
+def anyio_backend():
     """The loop that the server uses."""
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as made:
-        yield made
+    return "asyncio", {"use_uvloop": True}
 
 
 class RawTls:

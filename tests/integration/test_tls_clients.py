@@ -10,7 +10,6 @@ import subprocess
 import time
 
 import pytest
-import uvloop
 from tests.support import gateways, required
 from tests.support.foreign import Listener, mosquitto_command
 from tests.support.foreign_devices import PahoDevice
@@ -36,11 +35,10 @@ KINDS = {
 """What a client trusts and knows, and the kind of certificate it must be shown."""
 
 
-@pytest.fixture
-def runner():
+@pytest.fixture(scope="module")
+def anyio_backend():
     """The loop that the server uses."""
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as made:
-        yield made
+    return "asyncio", {"use_uvloop": True}
 
 
 def now_ms():
