@@ -223,7 +223,7 @@ class DraftWorker:
     def _still(self, tx: WriteTx, draft: Draft) -> Draft:
         """Reload the draft, if this process still has it. Raises `_Gone`."""
         found = import_drafts.find(tx, _EVERYTHING, draft.id, now_ms=self._clock())
-        if found is None or (found[0].state, found[0].holder) != (draft.state, draft.holder):
+        if found is None or found[0].holder != draft.holder:
             raise _Gone
         return found[0]
 
