@@ -32,8 +32,7 @@ from tripline.wire.rest.base import Page
 )
 async def register(request: Call) -> ASGIApp:
     """A further administrator of the company."""
-    action = Action.COMPANY_ADMIN_MANAGE
-    actor, company_id = await permission.admitted_to(request, action, Thing.COMPANY, parameters.company_id)
+    actor, company_id = await permission.admitted_to(request, Thing.COMPANY, parameters.company_id)
     return await person_bodies.register(request, actor, partial(service.register, company_id=company_id))
 
 

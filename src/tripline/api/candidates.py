@@ -34,11 +34,7 @@ DELEGATED: Final = Value(
 )
 async def register(request: Call) -> ASGIApp:
     """Register a company of the same service type as one that vehicles may be delegated to."""
-    context = context_of(request)
-
-    actor, company_id = await permission.admitted_to(
-        request, Action.CANDIDATE_MANAGE, Thing.COMPANY, parameters.company_id
-    )
+    actor, company_id = await permission.admitted_to(request, Thing.COMPANY, parameters.company_id)
     body = await parameters.json_object(request)
     sent = rest_bodies.read(body, rest_delegations.CandidateRequest)
     to_company_id = CompanyId(rest_delegations.id_of(sent.to_company_id, "toCompanyId"))
@@ -47,7 +43,7 @@ async def register(request: Call) -> ASGIApp:
         new = service.register(tx, **changes.by(request, actor), company_id=company_id, to_company_id=to_company_id)
         return rest_read_only.registered(body, rest_delegations.CandidateRequest, rest_delegations.relation_record(new))
 
-    return answers.ok(await context.store.write(work))
+    return answers.ok(await context_of(request).store.write(work))
 
 
 @operation(
@@ -59,13 +55,12 @@ async def register(request: Call) -> ASGIApp:
 )
 async def remove(request: Call) -> ASGIApp:
     """Remove a candidate. Refused while it holds vehicles of the company: they are to be taken back first."""
-    context = context_of(request)
-    actor = await permission.permitted(request)
-    company_id = parameters.company_id(request)
-    to_company_id = parameters.company_id(request, "toCompanyId")
-    await context.store.write(
-        lambda tx: service.remove(tx, **changes.by(request, actor), company_id=company_id, to_company_id=to_company_id)
-    )
+
+    def work(tx: WriteTx, by: changes.By) -> None:
+        company_id, to_company_id = parameters.company_id(request), parameters.company_id(request, "toCompanyId")
+        service.remove(tx, **by, company_id=company_id, to_company_id=to_company_id)
+
+    await changes.made(request, work)
     return answers.ok({})
 
 

@@ -35,8 +35,7 @@ _STATE: Final = Value("state", State, "those in this state alone", "OPEN")
 async def open_dispute(request: Call) -> ASGIApp:
     """Dispute an event of a scored trip, or the whole trip."""
     context = context_of(request)
-
-    actor, trip_id = await permission.admitted_to(request, Action.DISPUTE_OPEN, Thing.TRIP, parameters.trip_id)
+    actor, trip_id = await permission.admitted_to(request, Thing.TRIP, parameters.trip_id)
     sent = rest_bodies.read(await parameters.json_object(request), OpenDispute)
     reason = fields.one_of("reason", sent.reason, list(Reason))
     if reason is None:
@@ -114,7 +113,6 @@ async def decide_dispute(request: Call) -> ASGIApp:
     """Accept a dispute, so that the disputed event or trip no longer counts or counts for another driver, or reject it
     with a reason."""
     context = context_of(request)
-
     actor = await permission.admitted(
         request, lambda tx, actor: service.to_decide(tx, actor=actor, dispute_id=_dispute_id(request))
     )
@@ -123,7 +121,6 @@ async def decide_dispute(request: Call) -> ASGIApp:
     if (accept := sent.accept) is None:
         raise BadParameter.missing("accept")
     answer = fields.long_text("answer", sent.answer) if accept else fields.prose("answer", sent.answer)
-
     driver_id = UserId(parameters.uuid_of(sent.driver_id, "driverId")) if accept and sent.driver_id else None
     language = languages.asked_of(request)
 

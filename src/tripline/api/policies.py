@@ -6,13 +6,12 @@ import msgspec
 from litestar.types import ASGIApp
 
 from tripline.domain.access import Action, Actor, Thing
-from tripline.domain.ids import CompanyId
 from tripline.domain.refusals import BadParameter, NotFound
 from tripline.domain.rescorings import RescoringRequest, UnderWay
 from tripline.http import answers, changes, parameters, permission, reads
 from tripline.http.context import Call, context_of, scores_of
 from tripline.http.operations import Value, operation
-from tripline.services import admission, notifications, shares
+from tripline.services import notifications, shares
 from tripline.services.scores import policy_service, rescorings
 from tripline.store.scores import policies, rescore
 from tripline.store.scores import rescorings as rescoring_rows
@@ -91,7 +90,7 @@ async def choose_policy(request: Call) -> ASGIApp:
     `rescore` in the background, from the same date on.
     """
     context = context_of(request)
-    actor, company_id = await context.store.read_short(lambda tx: admitted(tx, request))
+    actor, company_id = await permission.admitted_to(request, Thing.COMPANY, parameters.company_id)
     body = await parameters.json_object(request)
     sent = rest_bodies.read(body, ChoosePolicy)
     if "policy" not in body:
@@ -125,7 +124,7 @@ async def choose_policy(request: Call) -> ASGIApp:
 async def preview_policy(request: Call) -> ASGIApp:
     """Score the company's newest scored trips by another policy, without storing the result."""
     context = context_of(request)
-    actor, company_id = await context.store.read_short(lambda tx: admitted(tx, request))
+    actor, company_id = await permission.admitted_to(request, Thing.COMPANY, parameters.company_id)
     sent = rest_bodies.read(await parameters.json_object(request), TryPolicy)
     if (no := sent.policy) is None:
         raise BadParameter.missing("policy")
@@ -160,17 +159,6 @@ async def preview_policy(request: Call) -> ASGIApp:
             to_score=to_score,
         )
     )
-
-
-def admitted(tx: ReadTx, request: Call) -> tuple[Actor, CompanyId]:
-    """The caller, and the company in the path whose policy the caller may choose. Raises `NotFound`, `Forbidden`.
-
-    It is checked before the body, and again in the transaction of the change.
-    """
-    actor = permission.permitted_in(tx, request)
-    company_id = parameters.company_id(request)
-    admission.admit(tx, actor, Action.POLICY_CHOOSE, Thing.COMPANY, company_id)
-    return actor, company_id
 
 
 def _company_scoring(tx: ReadTx, request: Call) -> CompanyScoring:

@@ -76,7 +76,7 @@ async def resend(request: Call) -> ASGIApp:
     the company's servers go out at once, too; `released` counts them.
     """
     context = context_of(request)
-    actor, company_id = await permission.admitted_to(request, Action.PUSH_MANAGE, Thing.COMPANY, parameters.company_id)
+    actor, company_id = await permission.admitted_to(request, Thing.COMPANY, parameters.company_id)
     sent = rest_bodies.read(await parameters.json_object(request), rest_pushes.Resend)
     sensor_id = rest_pushes.resent_sensor(sent)
     now_ms = context.clock()
@@ -107,7 +107,7 @@ async def resend(request: Call) -> ASGIApp:
 async def read_secret(request: Call) -> ASGIApp:
     """The secret that signs messages to the company's server (Standard Webhooks), made when there is none yet."""
     context = context_of(request)
-    actor, company_id = await permission.admitted_to(request, Action.PUSH_MANAGE, Thing.COMPANY, parameters.company_id)
+    actor, company_id = await permission.admitted_to(request, Thing.COMPANY, parameters.company_id)
     now_ms = context.clock()
     found = await context.store.write(lambda tx: service.secret(tx, actor=actor, company_id=company_id, now_ms=now_ms))
     return answers.ok(_secret(found, now_ms))
@@ -119,7 +119,7 @@ async def read_secret(request: Call) -> ASGIApp:
 async def rotate_secret(request: Call) -> ASGIApp:
     """Another secret. For a day the one before signs too: `webhook-signature` then holds two, a blank between."""
     context = context_of(request)
-    actor, company_id = await permission.admitted_to(request, Action.PUSH_MANAGE, Thing.COMPANY, parameters.company_id)
+    actor, company_id = await permission.admitted_to(request, Thing.COMPANY, parameters.company_id)
     by = changes.by(request, actor)
     made = await context.store.write(lambda tx: service.rotate(tx, **by, company_id=company_id))
     notifications.send(context.signals, notifications.company_changed(company_id))

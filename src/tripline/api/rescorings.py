@@ -2,9 +2,8 @@
 
 from litestar.types import ASGIApp
 
-from tripline.api.policies import admitted
 from tripline.domain import fields
-from tripline.domain.access import Action, Actor
+from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.refusals import BadParameter
 from tripline.domain.rescorings import Ended, RescoringRequest, UnderWay
 from tripline.http import answers, changes, pages, parameters, permission, reads
@@ -30,8 +29,7 @@ from tripline.wire.rest.rescorings import BeginRescoring, Rescoring, rescoring
 async def begin_rescoring(request: Call) -> ASGIApp:
     """Have stored trips of the company scored anew in the background, by the policy in force for each; or try that."""
     context = context_of(request)
-
-    actor, company_id = await context.store.read_short(lambda tx: admitted(tx, request))
+    actor, company_id = await permission.admitted_to(request, Thing.COMPANY, parameters.company_id)
     sent = rest_bodies.read(await parameters.json_object(request), BeginRescoring)
     if sent.dry_run is None:
         raise BadParameter.missing("dryRun")
@@ -64,7 +62,7 @@ async def list_rescorings(request: Call) -> ASGIApp:
     """The company's rescorings: their authors, progress and changes."""
 
     def work(tx: ReadTx) -> Page:
-        _, company_id = admitted(tx, request)
+        _, company_id = permission.admitted_in(tx, request, Thing.COMPANY, parameters.company_id)
         return reads.by_time(
             request,
             lambda span: rescorings.of_company(tx, company_id=company_id, span=span),

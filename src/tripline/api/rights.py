@@ -123,7 +123,6 @@ async def list_driver(request: Call) -> ASGIApp:
 
 async def _give(request: Call, role: UserRole) -> ASGIApp:
     context = context_of(request)
-
     actor = await permission.admitted(
         request,
         lambda tx, actor: service.require_receiver(tx, actor=actor, user_id=_person_in(request, role), role=role),

@@ -37,14 +37,7 @@ async def call(request: Call) -> ASGIApp:
     and sent to the customer's server.
     """
     context = context_of(request)
-
-    def admitted(tx: ReadTx) -> tuple[Actor, SensorId]:
-        actor = permission.permitted_in(tx, request)
-        sensor_id = parameters.sensor_id(request)
-        admission.admit(tx, actor, Action.RPC_CALL, Thing.SENSOR, sensor_id)
-        return actor, sensor_id
-
-    actor, sensor_id = await context.store.read_short(admitted, consistent=False)
+    actor, sensor_id = await context.store.read_short(lambda tx: _admitted(tx, request), consistent=False)
     content = await parameters.body(request)
     asked = wire.asked(parameters.object_in(content), content)
 
@@ -69,7 +62,7 @@ async def list_calls(request: Call) -> ASGIApp:
     """
 
     def work(tx: ReadTx) -> Page:
-        actor, sensor_id = _reader(tx, request)
+        actor, sensor_id = _admitted(tx, request)
         return reads.by_time(
             request,
             lambda span: requests.of_sensor(tx, actor=actor, sensor_id=sensor_id, span=span),
@@ -86,7 +79,7 @@ async def read_latest(request: Call) -> ASGIApp:
     """The newest call to the sensor's device."""
 
     def work(tx: ReadTx) -> StoredCall:
-        actor, sensor_id = _reader(tx, request)
+        actor, sensor_id = _admitted(tx, request)
         return requests.latest(tx, actor=actor, sensor_id=sensor_id)
 
     return answers.ok(await _record(await context_of(request).store.read_short(work)))
@@ -110,9 +103,6 @@ async def _record(call: StoredCall) -> rest_rpc.CallRecord:
     return await answers.made(lambda: rest_rpc.call_record(call), of=[call.response, call.result])
 
 
-def _reader(tx: ReadTx, request: Call) -> tuple[Actor, SensorId]:
+def _admitted(tx: ReadTx, request: Call) -> tuple[Actor, SensorId]:
     """The caller, and the sensor."""
-    actor = permission.permitted_in(tx, request)
-    sensor_id = parameters.sensor_id(request)
-    admission.admit(tx, actor, Action.RPC_READ, Thing.SENSOR, sensor_id)
-    return actor, sensor_id
+    return permission.admitted_in(tx, request, Thing.SENSOR, parameters.sensor_id)

@@ -116,8 +116,7 @@ async def modify(request: Call) -> ASGIApp:
     writes may be repeated but not changed.
     """
     context = context_of(request)
-
-    actor, sensor_id = await permission.admitted_to(request, Action.SENSOR_MODIFY, Thing.SENSOR, parameters.sensor_id)
+    actor, sensor_id = await permission.admitted_to(request, Thing.SENSOR, parameters.sensor_id)
     body = await parameters.json_object(request)
     named = rest_bodies.read_partial(body, rest_sensors.SensorRequest)
     wanted = rest_sensors.registration_fields(named)

