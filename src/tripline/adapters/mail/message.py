@@ -21,7 +21,7 @@ def message_of(letter: Letter, *, sender: str, now_ms: int) -> EmailMessage:
     message = EmailMessage(policy=SMTP.clone(utf8=not letter.recipient.isascii()))
     try:
         message["From"] = from_whom
-        message["To"] = _recipient(letter.recipient)
+        message["To"] = _plain("", letter.recipient)
         message["Subject"] = letter.subject
         message.set_content(letter.text, cte=None if letter.text.isascii() else "base64")
     except ValueError as error:
@@ -35,18 +35,12 @@ def message_of(letter: Letter, *, sender: str, now_ms: int) -> EmailMessage:
 
 def mailbox(text: str) -> Address:
     """The address in `Name <local@domain>` or `local@domain`. Raises `ValueError`."""
-    name, address = parseaddr(text)
-    local, _, domain = _plain(address)
-    return Address(name, local, domain)
+    return _plain(*parseaddr(text))
 
 
-def _recipient(text: str) -> Address:
-    local, _, domain = _plain(text)
-    return Address("", local, domain)
-
-
-def _plain(address: str) -> tuple[str, str, str]:
+def _plain(name: str, address: str) -> Address:
     # Quoted local parts (RFC 5322 3.4.1) are refused: they are hardly ever used, and would complicate parsing.
     if not _PLAIN.fullmatch(address):
         raise ValueError(f"{address!r} is no plain e-mail address")
-    return address.rpartition("@")
+    local, _, domain = address.rpartition("@")
+    return Address(name, local, domain)

@@ -52,7 +52,6 @@ _COMMON: Final = "User-Agent: Tripline\r\nAccept-Encoding: identity\r\n"
 _Key = tuple[bool, str, int]
 Protocol = TypeVar("Protocol", bound=asyncio.Protocol)
 
-
 _EXPIRED: Final = 10
 """OpenSSL's `X509_V_ERR_CERT_HAS_EXPIRED`."""
 _UNTRUSTED: Final = frozenset({18, 19, 20, 21})
@@ -89,8 +88,7 @@ class HttpWebhooks:
 
     async def ask(self, webhook: Webhook) -> WebhookReply:
         """Send a trial request on a separate connection and return the answer. Raises as `post`; takes at most a second
-        more.
-        """
+        more."""
         target = targets.target(webhook.url)
         request = _request(target, replace(webhook, headers=(*webhook.headers, ("Connection", "close"))))
         with _failures():
@@ -189,8 +187,7 @@ class HttpWebhooks:
 
     async def _trusted(self) -> ssl.SSLContext:
         """The context that verifies servers' certificates. Reading the system's authorities takes 30 ms, so it
-        is made for the first request that needs it, on a thread.
-        """
+        is made for the first request that needs it, on a thread."""
         if self._tls is None:
             self._tls = await asyncio.to_thread(ssl.create_default_context)
         return self._tls
@@ -322,9 +319,9 @@ class _Connection(asyncio.Protocol):
         if self._answer.hopeless:
             self.abort()
         elif self._answer.reusable:
-            self._keep(self._wait)
+            self._keep(IDLE_S, waits=True)
         elif told:
-            self._keep(self._linger)
+            self._keep(LINGER_S)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """asyncio: it is over."""
@@ -348,17 +345,11 @@ class _Connection(asyncio.Protocol):
             asked.set_result(news)
         return True
 
-    def _keep(self, how: Callable[[], float]) -> None:
+    def _keep(self, for_s: float, *, waits: bool = False) -> None:
         self._stop_timer()
-        self._timer = asyncio.get_running_loop().call_later(how(), self.abort)
+        self.waits = waits
+        self._timer = asyncio.get_running_loop().call_later(for_s, self.abort)
         self._kept.put(self)
-
-    def _wait(self) -> float:
-        self.waits = True
-        return IDLE_S
-
-    def _linger(self) -> float:
-        return LINGER_S
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
