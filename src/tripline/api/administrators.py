@@ -65,12 +65,11 @@ async def change(request: Call) -> ASGIApp:
 )
 async def delete(request: Call) -> ASGIApp:
     """The administrator's account ends; a company keeps at least one."""
-    context = context_of(request)
     changed = await changes.made(
         request,
         lambda tx, by: service.delete(tx, **by, company_id=parameters.company_id(request), user_id=_user_id(request)),
     )
-    notifications.send(context.signals, notifications.deleted(changed))
+    notifications.send(context_of(request).signals, notifications.deleted(changed))
     return answers.ok({})
 
 

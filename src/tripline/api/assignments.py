@@ -74,11 +74,10 @@ async def unset_driver(request: Call) -> ASGIApp:
 
 async def _directed(request: Call, work: _Directed) -> ASGIApp:
     """The vehicle after its managing director changed."""
-    context = context_of(request)
     actor = await permission.permitted(request)
     vehicle_id = parameters.vehicle_id(request)
     director_id = UserId(parameters.path_id(request, "directorId"))
-    vehicle = await context.store.write(
+    vehicle = await context_of(request).store.write(
         lambda tx: work(tx, **changes.by(request, actor), vehicle_id=vehicle_id, director_id=director_id)
     )
     return answers.ok(rest_vehicles.vehicle_record(vehicle))

@@ -40,11 +40,10 @@ async def log_in(request: Call) -> ASGIApp:
 
     After 5 wrong passwords of one account from one address the next attempt has to wait; the wait doubles each time.
     """
-    context = context_of(request)
     body = await parameters.body(request)
     plain = _unescaped(body) if _is_form(request) else body
     pair = await login.log_in(
-        context.store,
+        context_of(request).store,
         claims=[_claim(each) for each in ([body] if plain == body else [body, plain])],
         attempts=peers.attempts_of(request),
         passwords=accounts_of(request).passwords,

@@ -71,14 +71,13 @@ async def unpause(request: Call) -> ASGIApp:
 
     When the carrier cannot be reached (503) it is not known whether the pause was lifted; ask again, it happens once.
     """
-    context = context_of(request)
     actor = await permission.permitted(request)
     access.company_of(actor)
     sent = rest_bodies.read(await parameters.json_object(request), rest_lines.UnpauseRequest)
     if not sent.mdn:
         raise BadParameter.missing("mdn")
     device = await lines_of(request).unpauser.unpause(actor=actor, mdn=sent.mdn)
-    notifications.send(context.signals, notifications.push_due())
+    notifications.send(context_of(request).signals, notifications.push_due())
     return answers.ok(rest_sensors.sensor_record(device))
 
 

@@ -44,7 +44,6 @@ SERVICE_TYPE: Final = Value(
 )
 async def register(request: Call) -> ASGIApp:
     """An operator, for a granted account or platform administrator; a partner, for a company's administrator."""
-    context = context_of(request)
     actor = await permission.permitted(request)
     body = await parameters.json_object(request)
     sent = rest_bodies.read(body, rest_companies.CompanyRequest)
@@ -67,7 +66,7 @@ async def register(request: Call) -> ASGIApp:
         record = rest_companies.company_record(new, for_administrator=True, password=registration.pic_passwd, sent=body)
         return rest_read_only.registered(body, rest_companies.CompanyRequest, record)
 
-    return answers.ok(await context.store.write(work))
+    return answers.ok(await context_of(request).store.write(work))
 
 
 @operation(

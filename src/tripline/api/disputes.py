@@ -34,7 +34,6 @@ _STATE: Final = Value("state", State, "those in this state alone", "OPEN")
 )
 async def open_dispute(request: Call) -> ASGIApp:
     """Dispute an event of a scored trip, or the whole trip."""
-    context = context_of(request)
     actor, trip_id = await permission.admitted_to(request, Thing.TRIP, parameters.trip_id)
     sent = rest_bodies.read(await parameters.json_object(request), OpenDispute)
     reason = fields.one_of("reason", sent.reason, list(Reason))
@@ -50,7 +49,7 @@ async def open_dispute(request: Call) -> ASGIApp:
         event_id=event_id,
         mail=languages.asked_of(request) if sent.mail else None,
     )
-    notifications.send(context.signals, service.CHANGED)
+    notifications.send(context_of(request).signals, service.CHANGED)
     return answers.ok(dispute(opened))
 
 

@@ -20,8 +20,7 @@ _history: Final = partial(operation, "GET", answer=pages.timed(rest_history.Hist
 @_history("/api/tre/v1/vehicle/{vehicleId}/history", access=Action.VEHICLE_HISTORY_READ)
 async def of_vehicle(request: Call) -> ASGIApp:
     """Who changed the vehicle, its sensors, director, driver, delegations and rights, newest first by default;
-    of a deleted one too.
-    """
+    of a deleted one too."""
     return await _page(request, Thing.VEHICLE, "vehicleId")
 
 

@@ -42,7 +42,6 @@ REFUSES: Final = (
     ManyImports,
 )
 
-
 _import_at: Final = partial(
     operation,
     "POST",

@@ -122,7 +122,6 @@ async def list_driver(request: Call) -> ASGIApp:
 
 
 async def _give(request: Call, role: UserRole) -> ASGIApp:
-    context = context_of(request)
     actor = await permission.admitted(
         request,
         lambda tx, actor: service.require_receiver(tx, actor=actor, user_id=_person_in(request, role), role=role),
@@ -141,7 +140,7 @@ async def _give(request: Call, role: UserRole) -> ASGIApp:
             body, rest_delegations.VehicleChoice, rest_delegations.right_record(new), *others
         )
 
-    return answers.ok(await context.store.write(work))
+    return answers.ok(await context_of(request).store.write(work))
 
 
 async def _read(request: Call, role: UserRole) -> ASGIApp:
@@ -154,14 +153,13 @@ async def _read(request: Call, role: UserRole) -> ASGIApp:
 
 
 async def _take_back(request: Call, role: UserRole) -> ASGIApp:
-    context = context_of(request)
     sensors = await changes.made(
         request,
         lambda tx, by: service.take_back(
             tx, **by, user_id=_person_in(request, role), vehicle_id=parameters.vehicle_id(request), role=role
         ),
     )
-    notifications.send(context.signals, notifications.sensors_changed(sensors))
+    notifications.send(context_of(request).signals, notifications.sensors_changed(sensors))
     return answers.ok({})
 
 

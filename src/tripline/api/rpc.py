@@ -36,8 +36,7 @@ async def call(request: Call) -> ASGIApp:
     connected, 408 when it does not acknowledge within 20 seconds. Its later report is added to the record of the call,
     and sent to the customer's server.
     """
-    context = context_of(request)
-    actor, sensor_id = await context.store.read_short(lambda tx: _admitted(tx, request), consistent=False)
+    actor, sensor_id = await context_of(request).store.read_short(lambda tx: _admitted(tx, request), consistent=False)
     content = await parameters.body(request)
     asked = wire.asked(parameters.object_in(content), content)
 

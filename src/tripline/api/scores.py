@@ -69,7 +69,6 @@ class _Kind(msgspec.Struct, frozen=True):
 _OWNERS: Final = {Owner.VEHICLE: ("vehicleId", Thing.VEHICLE), Owner.DRIVER: ("driverId", Thing.DRIVER)}
 """The name of an owner's id in the path, and its kind."""
 
-
 _scored: Final = partial(
     operation, "GET", access=Action.DRIVING_READ, answer=pages.timed(DrivingScore), query=(pages.BY,)
 )

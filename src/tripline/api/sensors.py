@@ -57,7 +57,6 @@ async def register(request: Call) -> ASGIApp:
     `additionalInfo` as an object registers a carrier-linked device, which need not have `credentialsId`; its line is
     opened by the carrier, which alone writes `mdn`, `nwStatus`, `subscription`, `imsi` and `iccid`: they are refused.
     """
-    context = context_of(request)
     actor = await permission.permitted(request)
     access.company_of(actor)
     body = await parameters.json_object(request)
@@ -70,7 +69,7 @@ async def register(request: Call) -> ASGIApp:
         rest_sensors.require_carriers_own(sent.additional_info, new)
         return rest_read_only.registered(body, rest_sensors.SensorRequest, rest_sensors.sensor_record(new))
 
-    return answers.ok(await context.store.write(work))
+    return answers.ok(await context_of(request).store.write(work))
 
 
 @operation("GET", "/api/tre/v1/sensor", access=Action.SENSOR_READ, answer=rest_sensors.SensorRecord, query=_ONE_OF)
@@ -142,11 +141,10 @@ async def delete(request: Call) -> ASGIApp:
 
     Trips and events of vehicles stay and show the placeholder for their sensor; trips without a vehicle are deleted.
     """
-    context = context_of(request)
     pending = await changes.made(
         request, lambda tx, by: removal.remove_sensor(tx, **by, sensor_id=parameters.sensor_id(request))
     )
-    notifications.send(context.signals, pending)
+    notifications.send(context_of(request).signals, pending)
     await fleet_of(request).settling.settled(GATEWAYS)
     return answers.ok({})
 
@@ -156,10 +154,9 @@ async def delete(request: Call) -> ASGIApp:
 )
 async def read_latest(request: Call) -> ASGIApp:
     """The sensor's current state: connection, newest microtrip, newest attributes."""
-    context = context_of(request)
     actor = await permission.permitted(request)
     sensor_id = parameters.sensor_id(request)
-    latest = await context.store.read_short(lambda tx: service.latest(tx, actor=actor, sensor_id=sensor_id))
+    latest = await context_of(request).store.read_short(lambda tx: service.latest(tx, actor=actor, sensor_id=sensor_id))
     heard_ms = fleet_of(request).heard_of(sensor_id)
     record = rest_latest_values.latest_record(
         sensor_id,

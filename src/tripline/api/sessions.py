@@ -23,10 +23,9 @@ _KEEP: Final = Value("keepCurrent", bool, "true: the session of this request goe
 @operation("POST", "/api/auth/logout", access=Gate.ACCOUNT, answer=None)
 async def log_out(request: Call) -> ASGIApp:
     """End the session of this request: its access tokens and its refresh token become invalid at once."""
-    context = context_of(request)
     actor = await permission.permitted(request)
     current = authentication.session_of(request)
-    await context.store.write(lambda tx: service.end(tx, actor=actor, session_id=current))
+    await context_of(request).store.write(lambda tx: service.end(tx, actor=actor, session_id=current))
     return answers.ok({})
 
 
@@ -49,19 +48,17 @@ async def list_own(request: Call) -> ASGIApp:
 @operation("DELETE", "/api/tre/v1/session/{sessionId}", access=Gate.ACCOUNT, answer=None, refuses=(NotFound,))
 async def end(request: Call) -> ASGIApp:
     """End one of the caller's own sessions: its tokens, or its browser's cookie, become invalid at once."""
-    context = context_of(request)
     actor = await permission.permitted(request)
     session_id = parameters.path_id(request, "sessionId")
-    await context.store.write(lambda tx: service.end(tx, actor=actor, session_id=session_id))
+    await context_of(request).store.write(lambda tx: service.end(tx, actor=actor, session_id=session_id))
     return answers.ok({})
 
 
 @operation("DELETE", "/api/tre/v1/sessions", access=Gate.ACCOUNT, answer=None, query=(_KEEP,))
 async def end_all(request: Call) -> ASGIApp:
     """End all of the caller's own sessions; the current one too, unless the request keeps it."""
-    context = context_of(request)
     actor = await permission.permitted(request)
     keeps = parameters.query_flag(request.query_params, _KEEP.name)
     kept = authentication.session_of(request) if keeps else None
-    await context.store.write(lambda tx: service.end_all(tx, actor=actor, kept=kept))
+    await context_of(request).store.write(lambda tx: service.end_all(tx, actor=actor, kept=kept))
     return answers.ok({})

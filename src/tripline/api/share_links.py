@@ -28,11 +28,10 @@ from tripline.wire.rest.share_links import NewShareLink, NewTripShareLink, Share
 )
 async def make(request: Call) -> ASGIApp:
     """Make a link that shows the vehicle without an account. Only this answer has the link's address."""
-    context = context_of(request)
     actor, vehicle_id = await permission.admitted_to(request, Thing.VEHICLE, parameters.vehicle_id)
     sent = rest_bodies.read(await parameters.json_object(request), NewShareLink)
     shows = Shows(trail=sent.trail, number=sent.number)
-    made = await context.store.write(
+    made = await context_of(request).store.write(
         lambda tx: service.make(tx, **changes.by(request, actor), vehicle_id=vehicle_id, hours=sent.hours, shows=shows)
     )
     return answers.ok(record(made.link, url=cookies.public_address(request) + made.path))
@@ -48,14 +47,13 @@ async def make(request: Call) -> ASGIApp:
 )
 async def make_of_trip(request: Call) -> ASGIApp:
     """Make a link that shows the trip without an account. Only this answer has the link's address."""
-    context = context_of(request)
     actor = await permission.admitted(
         request, lambda tx, actor: service.admit_to_trip(tx, actor=actor, trip_id=parameters.trip_id(request))
     )
     trip_id = parameters.trip_id(request)
     sent = rest_bodies.read(await parameters.json_object(request), NewTripShareLink)
     shows = Shows(whole=sent.whole, number=sent.number)
-    made = await context.store.write(
+    made = await context_of(request).store.write(
         lambda tx: service.make_of_trip(
             tx, **changes.by(request, actor), trip_id=trip_id, hours=sent.hours, shows=shows
         )

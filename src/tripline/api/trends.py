@@ -48,7 +48,6 @@ _RANKING: Final = (
     Value("time", float, "in the period that holds this time; now when absent", 1735743600000),
 )
 
-
 _trend_of: Final = partial(operation, "GET", access=Action.DRIVING_READ, answer=Trend, query=_TREND)
 
 

@@ -70,7 +70,6 @@ _FILTERS: Final = (
 _ORDER: Final = Value("ascOrder", bool, "true: oldest first; else newest first", False)
 _QUERY: Final = (pages.LIMIT, pages.ID_OFFSET, *_PERIOD, _ORDER, *_FILTERS)
 
-
 _listing: Final = partial(operation, "GET", access=Action.DRIVING_READ, answer=ListedTrips, query=_QUERY)
 
 

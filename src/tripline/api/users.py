@@ -29,7 +29,6 @@ EMAIL: Final = Value("email", str, "e-mail address, in any letter case", "jung@a
 ID_IN_PATH: Final = {Authority.DIRECTOR: "directorId", Authority.DRIVER: "driverId"}
 """The name of a person's id under the path of each role."""
 
-
 _register_at: Final = partial(
     operation,
     "POST",
@@ -112,8 +111,7 @@ async def delete_driver(request: Call) -> ASGIApp:
 )
 async def find(request: Call) -> ASGIApp:
     """The person with an e-mail address, in the caller's company and its partners; all others are reported as
-    unknown.
-    """
+    unknown."""
     actor = await permission.permitted(request)
     email = parameters.query_text(request.query_params, "email")
     if email is None:
@@ -145,11 +143,10 @@ async def _change(request: Call, role: Authority) -> ASGIApp:
 
 
 async def _delete(request: Call, role: Authority) -> ASGIApp:
-    context = context_of(request)
     changed = await changes.made(
         request, lambda tx, by: service.delete(tx, **by, role=role, user_id=_user_id(request, role))
     )
-    notifications.send(context.signals, notifications.deleted(changed))
+    notifications.send(context_of(request).signals, notifications.deleted(changed))
     return answers.ok({})
 
 

@@ -49,7 +49,6 @@ _COUNTED: Final = (
 )
 async def register(request: Call) -> ASGIApp:
     """A vehicle of the caller's company."""
-    context = context_of(request)
     actor = await permission.permitted(request)
     access.company_of(actor)
     body = await parameters.json_object(request)
@@ -59,7 +58,7 @@ async def register(request: Call) -> ASGIApp:
         new = service.register(tx, **changes.by(request, actor), registration=registration)
         return rest_read_only.registered(body, rest_vehicles.VehicleRequest, rest_vehicles.vehicle_record(new))
 
-    return answers.ok(await context.store.write(work))
+    return answers.ok(await context_of(request).store.write(work))
 
 
 @operation(
@@ -96,7 +95,6 @@ async def read(request: Call) -> ASGIApp:
 )
 async def modify(request: Call) -> ASGIApp:
     """Change the fields that are sent; null clears one. Companies it is delegated to may do so too."""
-    context = context_of(request)
     actor, vehicle_id = await permission.admitted_to(request, Thing.VEHICLE, parameters.vehicle_id)
     body = await parameters.json_object(request)
     named = rest_bodies.read_partial(body, rest_vehicles.VehicleRequest)
@@ -105,17 +103,16 @@ async def modify(request: Call) -> ASGIApp:
         changed = service.modify(tx, **changes.by(request, actor), vehicle_id=vehicle_id, named=named)
         return rest_read_only.changed(body, rest_vehicles.VehicleRequest, rest_vehicles.vehicle_record(changed))
 
-    return answers.ok(await context.store.write(work))
+    return answers.ok(await context_of(request).store.write(work))
 
 
 @operation("DELETE", "/api/tre/v1/vehicle/{vehicleId}", access=Action.VEHICLE_DELETE, answer=None)
 async def delete(request: Call) -> ASGIApp:
     """Delete the vehicle with its trips, delegations and rights. Its sensors are unmounted and stay."""
-    context = context_of(request)
     pending = await changes.made(
         request, lambda tx, by: service.delete(tx, **by, vehicle_id=parameters.vehicle_id(request))
     )
-    notifications.send(context.signals, pending)
+    notifications.send(context_of(request).signals, pending)
     return answers.ok({})
 
 

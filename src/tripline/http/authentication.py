@@ -85,8 +85,7 @@ def in_background(request: Call) -> None:
 
 def still(tx: ReadTx, request: Call) -> Actor:
     """The account behind a request that goes on, as it is now; the request is not counted again. Raises
-    `TokenUnreadable`.
-    """
+    `TokenUnreadable`."""
     now_ms = context_of(request).clock()
     return _found(tx, request, _credential(request, now_ms), now_ms)
 
@@ -112,19 +111,17 @@ def known_actor(request: Call) -> Known | None:
 
     None without a token. Raises refusals of errorCode 10 and 11.
     """
-    context = context_of(request)
     text = _token(request)
     if text is None:
         return None
-    bearer = accounts_of(request).tokens.bearer_of_access(text, now_ms=context.clock())
+    bearer = accounts_of(request).tokens.bearer_of_access(text, now_ms=context_of(request).clock())
     actor = accounts_of(request).actors.get(bearer.user_id)
     return None if actor is None else Known(actor, bearer.session_id)
 
 
 def count(request: Call, actor: Actor) -> None:
     """Count the request of a `known_actor`. Raises `TooManyRequests`."""
-    context = context_of(request)
-    accounts_of(request).limits.count_request(actor.user_id, now_ms=context.clock())
+    accounts_of(request).limits.count_request(actor.user_id, now_ms=context_of(request).clock())
 
 
 def holder_of(scope: Scope) -> str:
@@ -267,8 +264,7 @@ def _question(credential: Bearer | Cookie, now_ms: int) -> tuple[Hot, tuple[str 
 
 def _answered(request: Call, credential: Bearer | Cookie, rows: Sequence[tuple[Any, ...]], now_ms: int) -> Actor:
     """The account in the rows; a browser's session is prolonged, except by background requests. Raises
-    `TokenUnreadable`.
-    """
+    `TokenUnreadable`."""
     if not isinstance(credential, Cookie):
         actor = accounts.actor_of(credential.user_id, rows)
         if actor is None:

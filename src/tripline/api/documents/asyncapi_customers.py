@@ -99,7 +99,6 @@ _PUSHED: Final = {
     Name.DISPUTE: "Somebody disputes a score, or that was decided or withdrawn; `ts` is when.",
 }
 
-
 _TOLD: Final[dict[Name, dict[str, Any]]] = {
     Name.TRIP: {"msgTy": 1, "pld": payload_example(1)},
     Name.MICROTRIP: {"msgTy": 2, "pld": [payload_example(2)]},

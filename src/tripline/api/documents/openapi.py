@@ -72,7 +72,6 @@ answered 404 with errorCode {errors.NOT_FOUND}, a method that it does not have 4
 {errors.BAD_PARAMETER} and the header `Allow`.
 """
 
-
 TITLES: Final = {
     400: "The request says something that cannot be.",
     401: "The token is missing, wrong or old.",
