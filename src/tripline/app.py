@@ -50,8 +50,7 @@ _log = observe.logger("app")
 
 async def serve(config: Config, *, origins: Mapping[str, Origin], announce: Callable[[str], None]) -> None:
     """Run the server until SIGTERM or SIGINT; `origins`: the sources of settings that differ from the defaults;
-    `announce` receives the ready line. Raises one of `wiring.adapters.troubles()`.
-    """
+    `announce` receives the ready line. Raises one of `wiring.adapters.troubles()`."""
     observe.configure_logging(level=config.log.level, as_json=config.log.format == "json")
     folder = data_folder.prepare(config.data)
     config, bounds = _within_files(config)
@@ -200,8 +199,7 @@ async def _open(listener: DeviceListener, ways_in: Listeners, tls: ssl.SSLContex
 
 def _keep_for_good() -> None:
     """Exclude the program's own objects from garbage collection: they stay for ever, with a few thousand that are
-    garbage by now and would take 0.1 s to find. Connections and requests leave cycles, which are still collected.
-    """
+    garbage by now and would take 0.1 s to find. Connections and requests leave cycles, which are still collected."""
     gc.freeze()
     # A batch of messages holds thousands of tuples for some milliseconds, none of them in a cycle. With the usual 700
     # they would be walked over and over.

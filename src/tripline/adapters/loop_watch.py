@@ -58,8 +58,7 @@ class Held(msgspec.Struct, frozen=True):
     @property
     def cause(self) -> str:
         """The use of at least half of the time: `collecting` garbage, `computing`, other `threads` of this process,
-        waiting for the `processor`; else the loop's thread waits in a `call`.
-        """
+        waiting for the `processor`; else the loop's thread waits in a `call`."""
         for name, seconds in (
             ("collecting", self.collected),
             ("computing", self.computed),

@@ -24,7 +24,6 @@ _PLAIN: Final = ["sans-serif"]
 # MapLibre takes the weight from the first name. No font has that name, so the browser takes the second.
 _BOLD: Final = ["Bold", "sans-serif"]
 
-
 _CLASSES: Final = ("service", "minor", "tertiary", "secondary", "primary", "trunk", "motorway")
 """Kinds of road that have a casing, from bottom to top."""
 _WIDTHS: Final[tuple[tuple[int, tuple[float, ...]], ...]] = (

@@ -32,7 +32,6 @@ WRONG_USE: Final = 2
 INTERRUPTED: Final = 130
 """128 and the number of SIGINT, as shells count."""
 
-
 commands = App(
     name="tripline",
     help="Self-hosted connected-fleet platform: devices over MQTTS, trips, safety scores, REST.",

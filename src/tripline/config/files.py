@@ -32,7 +32,6 @@ LOGIN_PASSWORD: Final = "TRIPLINE_LOGIN_PASSWORD"  # noqa: S105  likewise
 _NO_SETTINGS: Final = frozenset({DEVICE_TOKEN, LOGIN_PASSWORD})
 """Variables of `tripline replay` and `tripline simulate`, not settings of the server."""
 
-
 _ORIGIN: Final = re.compile(
     r"(?P<scheme>[a-z][a-z0-9+.-]*)://(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:]+\])(?::(?P<port>[0-9]{1,5}))?"
 )

@@ -57,7 +57,6 @@ NEEDED: Final[dict[Type, tuple[str, ...]]] = {
 }
 """The fields without which an action is refused; an opening needs `companyId` or `serviceType` besides."""
 
-
 _USED: Final[dict[Type, frozenset[str]]] = {
     Type.OPENING: frozenset({"imei", "imsi", "iccid", "subscription", "companyId", "serviceType", "deviceType"}),
     Type.DEVICE_CHANGE: frozenset({"newImei", "deviceType"}),

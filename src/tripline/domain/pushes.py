@@ -66,12 +66,10 @@ _NAMES: Final[dict[int, Name]] = {
     Selector.DISPUTE: Name.DISPUTE,
 }
 
-
 MUTE: Final = "takes messages and never answers"
 """Description of a mute server, the same wherever one is shown (spec/push M3)."""
 OF_DEVICES: Final = frozenset((*TRIP_NUMBERS, *EVENT_NUMBERS))
 """Numbers of messages that devices send. A device cannot use the other numbers to imitate the platform."""
-
 
 TRIAL: Final = "TEST"
 """The `ty` of a trial message, which reports no event."""

@@ -19,7 +19,6 @@ CONTENDED: Final = 3
 CONTENDED_AGAIN: Final = 100
 """... repeated after this many more."""
 
-
 _log = observe.logger("gateway")
 
 

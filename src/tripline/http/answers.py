@@ -54,8 +54,7 @@ class Made(Response[bytes]):
 
 def ok(record: Any, *, language: Language | None = None) -> ASGIApp:
     """200 with the record (a struct, dict or page) as JSON; `language`: the language of its sentences, if it
-    has any.
-    """
+    has any."""
     return _Answer(_JSON.encode(record), language)
 
 

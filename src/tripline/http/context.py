@@ -171,14 +171,11 @@ class Maps(msgspec.Struct, frozen=True, kw_only=True):
 maps_of: Final = _part("maps", Maps)
 """Return the parts for maps."""
 
-
 imports_of: Final = _part("imports", ImportLimits)
 """Return the limits of imports."""
 
-
 trials_of: Final = _part("trials", Trials)
 """Return the sender of test messages."""
-
 
 feed_of: Final = _part("feed", Feed)
 """Return the streams of live maps."""

@@ -107,8 +107,7 @@ def _whole(name: str, text: str, *, most: int) -> int:
 
 def _headers(request: Call) -> tuple[bool, bytes]:
     """True if the request accepts gzip, and its `If-None-Match` tags; building Litestar's header map would take
-    longer.
-    """
+    longer."""
     takes_gzip, known = False, b""
     for name, value in request.scope["headers"]:
         if name == b"accept-encoding":

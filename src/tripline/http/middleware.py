@@ -29,7 +29,6 @@ _HTTPS_FOR_GOOD: Final = (b"strict-transport-security", b"max-age=31536000")
 UNMATCHED: Final = "unmatched"
 """Route label of a request that no route took."""
 
-
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "DELETE")
 REQUEST_HEADERS: Final = ("X-Authorization", "Content-Type", "If-None-Match", "toCompanyId")
 """Request headers of the interface, in addition to those always allowed for scripts."""

@@ -41,8 +41,7 @@ class Value(msgspec.Struct, frozen=True):
 
 class PageOf(msgspec.Struct, frozen=True, kw_only=True):
     """An answer that is a page of records of this struct; `timed` pages go by time, the others by a name. `query`
-    asks for a page.
-    """
+    asks for a page."""
 
     record: type
     timed: bool

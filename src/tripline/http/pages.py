@@ -134,8 +134,7 @@ def time_answer(
     by: str | UnsetType = UNSET,
 ) -> Page:
     """The answer with at most `page.limit` of the `page.limit + 1` rows that were read; `cut`: more rows
-    follow, although these are fewer. `by`: the order of the page, if the link to the next one must repeat it.
-    """
+    follow, although these are fewer. `by`: the order of the page, if the link to the next one must repeat it."""
     shown = rows[: page.limit]
     link = None
     if cut or len(rows) > page.limit:

@@ -23,7 +23,6 @@ from tripline.wire.rest.base import CAME_WHOLE
 Query: TypeAlias = Mapping[str, str]
 """The query of a request, `request.query_params`: Litestar builds it anew at each access, so read it once."""
 
-
 LATEST_MS: Final = 4_102_444_800_000
 """The end of the year 2099: a later date is a mistake of units."""
 _NOT_GIVEN: Final = frozenset({"", "null", "undefined"})

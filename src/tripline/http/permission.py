@@ -38,8 +38,7 @@ def require_role(request: Call, actor: Actor) -> None:
 
 async def permitted(request: Call) -> Actor:
     """As `permitted_in`, in a statement of its own: for handlers that wait between this check and their own
-    transaction.
-    """
+    transaction."""
     actor = await authentication.actor(request)
     require_role(request, actor)
     return actor
@@ -47,8 +46,7 @@ async def permitted(request: Call) -> Actor:
 
 async def admitted(request: Call, admit: Callable[[ReadTx, Actor], object]) -> Actor:
     """The caller, admitted to the object of a change before the body is read (spec/rest 3.3). The change itself checks
-    again, in its own transaction.
-    """
+    again, in its own transaction."""
 
     def work(tx: ReadTx) -> Actor:
         actor = permitted_in(tx, request)

@@ -225,6 +225,5 @@ def _weighed(
 
 def _is_short(request: Call) -> bool:
     """True below 100 rows of little weight, found by an index: about the time of a thread hop. The parameters'
-    values are checked later.
-    """
+    values are checked later."""
     return _HEAVY not in request.scope and _LONG.search(request.scope["query_string"]) is None

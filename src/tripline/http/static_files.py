@@ -69,8 +69,7 @@ def answer(request: Call, file: File, *, policy: str | None = None) -> Response[
 
 class Tree:
     """The files of a folder and its subfolders under one common version, so that they may refer to each other
-    by relative addresses. They are read on first use.
-    """
+    by relative addresses. They are read on first use."""
 
     def __init__(self, folder: Path, address: str) -> None:
         self._folder = folder

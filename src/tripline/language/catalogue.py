@@ -42,7 +42,6 @@ FORMS: Final = {Language.ENGLISH: ("one", "other"), Language.KOREAN: ("other",)}
 """The forms of a text by its number, as in the plural rules of CLDR: the first for one, the last for all others."""
 _AREAS: Final = Path(__file__).with_name("portal")
 
-
 Catalogue: TypeAlias = dict[str, dict[str, str]]
 """Every text of one language: by section, by key."""
 

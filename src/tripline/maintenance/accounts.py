@@ -78,8 +78,7 @@ async def enabled(config: Config, *, email: str) -> bool:
 
 async def sign_in_link(config: Config, *, email: str, url: str | None) -> str:
     """A link that signs the account in once. Its base is `url`, else `accounts.public_url`, else the address of the
-    data folder's running server, else the API port's. Raises `NotFound`, `WrongSettingError`.
-    """
+    data folder's running server, else the API port's. Raises `NotFound`, `WrongSettingError`."""
     base = url or config.accounts.public_url or data_folder.address_of(config.data) or _address(config)
     async with stores.store_of(config) as store:
         return await store.write(lambda tx: directory.sign_in_link(tx, email=email, base=base, now_ms=clock.now_ms()))

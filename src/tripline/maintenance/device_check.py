@@ -34,7 +34,6 @@ _NO_GATEWAY: Final = "no server with a device listener uses this store: start on
 _GATEWAYS: Final = frozenset({"all", "gateway"})
 _SERVED: Final = "the server runs"
 
-
 _Served = Callable[[Store], Awaitable[str | None]]
 """The reason why no messages can arrive; None if they can."""
 

@@ -29,7 +29,6 @@ _KINDS: Final = {Column.CAR: "", Column.BUS: "bus", Column.TRUCK: "hgv"}
 """Tag part for the vehicles of a column; empty: no tags of their own."""
 _ZONES: Final = ("zone:maxspeed", "maxspeed:type", "source:maxspeed", "zone:traffic")
 
-
 ALWAYS: Final = 0b1111111
 DAY_MIN: Final = 1_440
 MOST: Final = 16
@@ -74,7 +73,6 @@ class Lane(NamedTuple):
 
 RoadLimits = tuple[Lane, ...]
 """Six lanes: forward for car, bus and truck, then backward; `at` is their order."""
-
 
 Place = TypeVar("Place", int, NDArray[np.int64])
 

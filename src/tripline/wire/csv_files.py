@@ -37,14 +37,12 @@ WORD_PART: Final = 16
 _BETWEEN_SMALL: Final = re.compile("[a-z][가-힣一-鿿豈-﫿]{1,4}[a-z]")
 """Hangul syllables or hanja between small Latin letters."""
 
-
 _BEFORE_FORMULA: Final = r"""((?:^|[;\u061b\t\r\n])(?:"|[^\S\t\r\n])*+)"""
 _FORMULA: Final = r"(?='*+[=+\-@\uff1d\uff0b\uff0d\uff20])"
 _RUN_BY_SPREADSHEETS: Final = re.compile(_BEFORE_FORMULA + _FORMULA)
 """A formula at the start of a cell, or behind a line end or another locale's separator: with another separator a
 spreadsheet reads our quotes as text and splits the cell. East Asian locales also accept full-width signs."""
 _MARKED: Final = re.compile(f"{_BEFORE_FORMULA}'{_FORMULA}")
-
 
 ROW_MAX: Final = 65_536
 """Bytes of one row; every field at its longest, in Korean, takes a third of it."""

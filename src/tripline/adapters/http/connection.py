@@ -32,7 +32,6 @@ CHUNK_BYTES: Final = 16
 """Bytes around a chunk's data that are not counted."""
 _WHOLE: Final[dict[str, dict[object, object]]] = {CAME_WHOLE: {}}
 
-
 Headers: TypeAlias = list[tuple[bytes, bytes]]
 """Names in lower case."""
 

@@ -149,8 +149,7 @@ class HttpListeners:
         is_known: Callable[[str], bool] = lambda address: False,
     ) -> None:
         """`is_known`: true for an address, in the form for counting, whose requests precede those from unknown
-        addresses.
-        """
+        addresses."""
         logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
         config = uvicorn.Config(
             app,

@@ -82,8 +82,7 @@ class KafkaWriter:
 
     def send(self, note: BusNote, told: Receipts, ticket: Any) -> None:
         """Queue a message; `told` receives the outcome. Raises `Outage`, or `BusMessageRefusedError` if it is
-        too long.
-        """
+        too long."""
         try:
             self._producer.produce(note.topic, note.value, note.key, on_delivery=partial(self._settled, told, ticket))
         except BufferError as error:

@@ -115,8 +115,7 @@ def write(place: Path, index: RoadIndex, texts: Texts) -> None:
 
 def opened(place: Path) -> tuple[RoadIndex, Texts]:
     """Open the files of `write`; the arrays are mapped from disk. Raises `OSError`, `ValueError`,
-    `msgspec.MsgspecError`.
-    """
+    `msgspec.MsgspecError`."""
     texts = msgspec.json.decode((place / _TEXTS).read_bytes(), type=Texts)
     # As plain arrays: those of the class `memmap` take twice as long to index.
     return RoadIndex(

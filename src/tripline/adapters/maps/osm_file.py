@@ -41,7 +41,6 @@ _PBF: Final = b"OSMHeader"
 _DISORDER: Final = "out of order"
 """In libosmium's error for ids that do not ascend."""
 
-
 _SIZE_OF_HEAD: Final = 4
 _MOST_HEAD: Final = 65_536
 """Bytes of a block's head, by the format."""

@@ -179,8 +179,7 @@ class Valhalla:
 
     def _trip(self, asking: _Asking, found: _Piece) -> tuple[bool, tuple[str, ...]]:
         """Match a trip and fill in its part of `found`; return false if our own matcher must take it, and its quality
-        entries.
-        """
+        entries."""
         if not asking.lat.size:
             return True, ()
         key = (float(asking.lat[0]), float(asking.lon[0]), asking.lat.size)

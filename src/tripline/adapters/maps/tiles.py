@@ -40,7 +40,6 @@ _DRAWN: Final = np.isin(_KINDS, KINDS)
 """Of each kind of shape, as shapely numbers them."""
 Numbers = NDArray[np.int64]
 
-
 _MOVE: Final = 1 << 3 | 1
 _LINE: Final = 2
 _CLOSE: Final = 1 << 3 | 7
@@ -200,8 +199,7 @@ class _Tags:
 
     def of(self, properties: Properties) -> list[int]:
         """The numbers of an object's tags, cached by identity: objects often share them, and they live as long as the
-        encoder.
-        """
+        encoder."""
         found = self._known.get(id(properties))
         if found is None:
             found = self._known[id(properties)] = self._numbers(properties)

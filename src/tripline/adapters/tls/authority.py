@@ -259,8 +259,7 @@ def _write_key(path: Path, key: Key) -> None:
 
 def _replace(path: Path, body: bytes, mode: int) -> None:
     """Write a temporary file, then rename it: a crash leaves the old file or the new one, never half of one. Identical
-    content is not written again.
-    """
+    content is not written again."""
     if path.exists() and path.read_bytes() == body:
         return
     beside = path.with_name(path.name + ".new")

@@ -56,7 +56,6 @@ _NULL: Final[Any] = Annotated[str, Meta(min_length=1, max_length=0)] | None
 """The type of a key that marks another device type: null, which counts as absent (V3), and no text, not even "null"."""
 _manoeuvres = functools.lru_cache(maxsize=1024, typed=True)(device_values.manoeuvres)
 
-
 Values: TypeAlias = Any
 """A struct of an item: `kind` is `try`, `trip_id` is `tripId`, other keys have their names. NaN or None: unusable."""
 

@@ -54,7 +54,6 @@ _PAYLOAD_KEY: Final = b'"pld":'
 _PAYLOAD_LAST: Final = (b"}}", b"]}")
 _SPACE: Final = b" \t\r\n"
 
-
 CHANNELS: Final = {topics.TRE: True, topics.TRE_MSGPACK: True, topics.TELEMETRY: False, topics.ATTRIBUTES: False}
 """Topic with data of devices -> False: a body without header is a payload (K8). Another protocol adds its own here."""
 
