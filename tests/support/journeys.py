@@ -1,4 +1,4 @@
-"""Stored trips and microtrips, written as rows."""
+"""Stored trips, microtrips and device events, written as rows."""
 
 import json
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import insert
 
 from tripline.domain.ids import RowNo, TimeIds
-from tripline.store.tables import microtrip, trip
+from tripline.store.tables import device_event, microtrip, trip
 from tripline.store.transactions import WriteTx
 
 
@@ -46,4 +46,21 @@ def keep_microtrip(tx: WriteTx, ids: TimeIds, trip_no: RowNo, *, created_ms: int
         "samples": b"",
     }
     tx.run(insert(microtrip), row)
+    return ids.text(no)
+
+
+def keep_event(tx: WriteTx, ids: TimeIds, *, created_ms: int, payload: Any = None, **columns: Any) -> str:
+    """Id of a new device event."""
+    no = ids.take(1, now_ms=created_ms)
+    row = {
+        "no": no,
+        "id": ids.text(no),
+        "company_id": "company",
+        "sensor_id": "sensor",
+        "device_type": "OBD",
+        "ty": 104,
+        "event_ms": created_ms - 500,
+        "payload": json.dumps(payload or {}).encode(),
+    }
+    tx.run(insert(device_event), {**row, **columns})
     return ids.text(no)

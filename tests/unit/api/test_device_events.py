@@ -3,12 +3,10 @@
 import json
 
 import pytest
-from sqlalchemy import insert
 from tests.support import delegating, journeys, rest
 
 from tripline.domain import ids
 from tripline.domain.ids import SensorId
-from tripline.store import tables
 from tripline.store.erasure import erasures
 
 AT = rest.NOW_MS
@@ -16,31 +14,14 @@ AT = rest.NOW_MS
 PLACEHOLDER = {"id": ids.PLACEHOLDER}
 
 
-def keep_event(tx, app, *, created_ms, payload=None, **columns):
-    """Id of a new event."""
-    no = app.ids.take(1, now_ms=created_ms)
-    row = {
-        "no": no,
-        "id": app.ids.text(no),
-        "company_id": "company",
-        "sensor_id": "sensor",
-        "device_type": "OBD",
-        "ty": 104,
-        "event_ms": created_ms - 500,
-        "payload": json.dumps(payload or {}).encode(),
-    }
-    tx.run(insert(tables.device_event), {**row, **columns})
-    return app.ids.text(no)
-
-
 async def test_g4_event_record_has_every_field_in_order(app: rest.Rest):
     _, admin = await app.operator("ace")
     vehicle_id = await delegating.new_vehicle(app, admin)
 
     def two(tx):
-        bare = keep_event(tx, app, created_ms=AT, vehicle_id=vehicle_id, payload={"wbv": "11.4"})
+        bare = journeys.keep_event(tx, app.ids, created_ms=AT, vehicle_id=vehicle_id, payload={"wbv": "11.4"})
         placed = {"lat": 35.1577, "lon": 129.0591, "trip_id": "trip", "user_id": "user", "ty": 102}
-        return bare, keep_event(tx, app, created_ms=AT + 1_000, vehicle_id=vehicle_id, **placed)
+        return bare, journeys.keep_event(tx, app.ids, created_ms=AT + 1_000, vehicle_id=vehicle_id, **placed)
 
     bare, full = await app.store.write(two)
     page = await app.get(admin, f"/vehicle/{vehicle_id}/events", limit=10)
@@ -83,8 +64,8 @@ async def test_pages_of_events_visit_every_event_of_the_vehicle_once(app: rest.R
     vehicle_id, other = [await delegating.new_vehicle(app, admin, number) for number in ("1", "2")]
 
     def seven(tx):
-        keep_event(tx, app, created_ms=AT, vehicle_id=other)
-        return [keep_event(tx, app, created_ms=AT + n // 3, vehicle_id=vehicle_id) for n in range(7)]
+        journeys.keep_event(tx, app.ids, created_ms=AT, vehicle_id=other)
+        return [journeys.keep_event(tx, app.ids, created_ms=AT + n // 3, vehicle_id=vehicle_id) for n in range(7)]
 
     kept = await app.store.write(seven)
     path, query, seen = f"/vehicle/{vehicle_id}/events", {"limit": 3, "ascOrder": ascending}, []
@@ -103,7 +84,7 @@ async def test_event_refusals_come_in_order(app: rest.Rest):
     _, ace = await app.operator("ace")
     _, other = await app.operator("other")
     mine, second = [await delegating.new_vehicle(app, ace, number) for number in ("1", "2")]
-    elsewhere = await app.store.write(lambda tx: keep_event(tx, app, created_ms=AT, vehicle_id=second))
+    elsewhere = await app.store.write(lambda tx: journeys.keep_event(tx, app.ids, created_ms=AT, vehicle_id=second))
     path = f"/vehicle/{mine}/events"
     found = [
         (await app.refused(login, "GET", where, **query))[:2]
@@ -155,7 +136,7 @@ async def test_deleted_sensor_is_named_by_nothing_before_anything_is_erased(app:
     def drive(tx):
         no, mapped = journeys.keep_trip(tx, app.ids, created_ms=AT, vehicle_id=vehicle_id, **on)
         journeys.keep_microtrip(tx, app.ids, no, created_ms=AT, payload={"lat": 1, "lon": 2})
-        keep_event(tx, app, created_ms=AT, vehicle_id=vehicle_id, **on)
+        journeys.keep_event(tx, app.ids, created_ms=AT, vehicle_id=vehicle_id, **on)
         _, unmapped = journeys.keep_trip(tx, app.ids, created_ms=AT, vehicle_id=None, **on)
         erasures.begin_sensor(tx, SensorId("gone"), now_ms=AT)
         return mapped, unmapped

@@ -4,7 +4,7 @@ Not here: who may read what (tests/properties/test_access_matrix.py).
 """
 
 import pytest
-from tests.support import access_world, delegating, rest
+from tests.support import access_world, delegating, journeys, rest
 
 LISTS = {
     # A list within P's reach, and an existing row elsewhere of the same kind.
@@ -22,26 +22,35 @@ LISTS = {
     "/vehicle/{V}/companies": "other",
     "/sensors": "on X",
     "/vehicle/{W}/trips": "T",
-    "/vehicle/{W}/events": "T",
+    "/vehicle/{W}/events": "event of V",
     "/director/{managing director}/trips": "T",
     "/driver/{was delegated driver of P}/trips": "T",
     "/api/tre/v1_3/vehicle/{W}/analytics/drivingScore": "T",
-    "/api/tre/v1_3/vehicle/{W}/analytics/gpsEvent": "T",
+    "/api/tre/v1_3/vehicle/{W}/analytics/gpsEvent": "GPS event of V",
     "/api/tre/v1_2/driver/{was delegated driver of P}/analytics/drivingScore": "T",
 }
+GPS_EVENTS = "/api/tre/v1_3/vehicle/{V}/analytics/gpsEvent"
 OF_R = {
     # A list of R's own, and an existing row of somebody else.
     "/api/tre/v1_3/company/{R}/dispute": "D",
     "/api/tre/v1_3/company/{R}/scoring/rescoring": "rescoring of P",
     "/sessions": "session of P",
 }
-SEARCHED = [path for path, row in LISTS.items() if row != "T"]
+SEARCHED = [path for path, row in LISTS.items() if row not in ("T", "event of V", "GPS event of V")]
 
 
 async def test_offset_that_is_anothers_row_is_answered_like_one_that_is_nobodys(app: rest.Rest):
     world = await access_world.settled(app)
     (session,) = (await app.get(world.of("P"), "/sessions", limit=1))["data"]
-    ids = world.ids | {"session of P": session["id"]["id"]}
+    (harsh,) = (await app.get(world.of("P"), GPS_EVENTS.format_map(world.ids), limit=1))["data"]
+    event = await app.store.write(
+        lambda tx: journeys.keep_event(tx, app.ids, created_ms=app.now_ms, vehicle_id=world.ids["V"])
+    )
+    ids = world.ids | {
+        "session of P": session["id"]["id"],
+        "GPS event of V": harsh["id"]["id"],
+        "event of V": event,
+    }
     told = {}
     for owner, lists in {"P": LISTS, "R": OF_R}.items():
         for path, foreign in lists.items():
