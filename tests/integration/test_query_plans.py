@@ -28,7 +28,6 @@ from tripline.store.scores.reads import By, Owner
 pytestmark = pytest.mark.sqlite("how SQLite finds rows")
 
 SORTED = "USE TEMP B-TREE FOR ORDER BY"
-GROUPED = "USE TEMP B-TREE FOR GROUP BY"
 DISTINCT = "USE TEMP B-TREE FOR DISTINCT"
 LOOKS_FOR_ONE = "SCAN erasure USING COVERING INDEX sqlite_autoindex_erasure_1"
 MAILS = "SCAN mail_outbox"
