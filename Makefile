@@ -6,10 +6,8 @@ STAMP := $(VENV)/.installed
 OF_BUS := tests/contract/test_buses.py $(wildcard tests/integration/test_bus_*.py) tests/system/test_bus_devices.py
 # Needs the jars of two releases of Kafka and a Java compiler.
 OF_RELEASES := tests/faults/test_bus_producers.py
-# More processes than most build machines have cores: some tests wait while others compute, those of the deep suite more.
-PROCESSES := 4
-test-deep: PROCESSES := 5
-SPREAD = -n $(PROCESSES) --dist loadfile --no-loadscope-reorder
+# More processes than most build machines have cores: some tests wait while others compute.
+SPREAD := -n 4 --dist loadfile --no-loadscope-reorder
 # Of `make check`: unit tests that touch no store, and house tests, in two processes. Those that make certificates or whole
 # maps or run pytest take as long as a thousand others: `make test` runs them.
 QUICKEST := -q -m "not deep" --store=none
