@@ -23,7 +23,7 @@ help:
 	@echo "make test-deep  the rest: killed processes, failing networks and disks, fuzzing, Kafka, browsers, unit tests on PostgreSQL; sixteen minutes"
 	@echo "make test-postgresql  the suite on PostgreSQL, servers too"
 	@echo "make test-kafka  the bus on brokers of the oldest release that docs/bus.md names, and producers of every release there"
-	@echo "make check   format, lint, types, import contract, house tests, unit tests that touch no store: half a minute on two cores, 50 seconds the first time"
+	@echo "make check   format, lint, types, import contract, house tests, unit tests that touch no store: half a minute on two cores, 40 the first time"
 	@echo "make bench   measure against mosquitto and amqtt, print the table with the gates' verdicts"
 	@echo "make bench-quick  the same with fewer and shorter rounds"
 	@echo "make bench-scaled measure on PostgreSQL and Kafka, about an hour"
