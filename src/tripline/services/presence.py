@@ -30,7 +30,7 @@ from tripline.ports.clocks import Clock
 from tripline.ports.devices import TAKEN_OVER
 from tripline.ports.outages import Outage
 from tripline.ports.signals import Signals
-from tripline.services import notifications
+from tripline.services import notifications, poll_loop
 from tripline.services.nodes import DEAD_MS, Node
 from tripline.services.notifications import Notification
 from tripline.services.push import notices
@@ -145,9 +145,7 @@ class PresenceKeeper:
         loop = asyncio.get_running_loop()
         next_at = loop.time()
         while True:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_S):
-                    await self._asked.wait()
+            if await poll_loop.set_within(self._asked, LOOK_S):
                 await asyncio.sleep(next_at - loop.time())
                 next_at = loop.time() + GATHER_S
             self._asked.clear()
