@@ -43,7 +43,7 @@ class NoScoreYet(NotFound):
 
 def trip_score(tx: ReadTx, *, actor: Actor, of: str) -> score_reads.Row:
     """Return the score of a trip (`analytics.SCORE`). Raises `NotFound`, `Forbidden`, `NoScoreYet`."""
-    admission.admit(tx, actor, Action.DRIVING_READ, Thing.TRIP, TripId(of))
+    admission.admit(tx, actor, Action.DRIVING_READ, Thing.TRIP, of)
     found = score_reads.score_of_trip(tx, of)
     if found is None:
         standing = score_reads.why_no_score(tx, of)
@@ -135,7 +135,7 @@ def to_explain_stored(tx: ReadTx, *, actor: Actor, of: str) -> ScoreFacts | None
 
 
 def _explainable(tx: ReadTx, actor: Actor, trip_id: str) -> Explainable:
-    admission.admit(tx, actor, Action.DRIVING_READ, Thing.TRIP, TripId(trip_id))
+    admission.admit(tx, actor, Action.DRIVING_READ, Thing.TRIP, trip_id)
     kept = score_reads.to_explain(tx, trip_id)
     if kept.score is None and kept.not_scored is None:
         raise _not_scored(kept.state, None)
@@ -156,7 +156,7 @@ def _facts(tx: ReadTx, kept: Explainable) -> ScoreFacts:
 
 def version(tx: ReadTx, *, actor: Actor, of: str) -> str:
     """The version of a trip's explanation, scored or not. Raises `NotFound`, `Forbidden`."""
-    admission.admit(tx, actor, Action.DRIVING_READ, Thing.TRIP, TripId(of))
+    admission.admit(tx, actor, Action.DRIVING_READ, Thing.TRIP, of)
     return version_text(score_reads.version(tx, of))
 
 
