@@ -9,7 +9,7 @@ import paho.mqtt.client as paho
 import pytest
 import uvloop
 from paho.mqtt.enums import CallbackAPIVersion
-from tests.support import certificates, gateways, paho_clients, required
+from tests.support import certificates, paho_clients, required, waits
 from tests.support.gateways import SENSORS, USER, MemoryIntake, listening
 
 TRE = "v1/sensors/me/tre"
@@ -52,7 +52,7 @@ async def send_request(listener):
         session = listener.roster.find(SENSORS[USER])
         return session is not None and session.publish(REQUESTS + "7", b'{"method":"ping"}', qos=1) is not None
 
-    await gateways.until(sent)
+    await waits.until(sent)
 
 
 def paho_client(tls, user_name):

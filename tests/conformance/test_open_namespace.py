@@ -13,7 +13,7 @@ import paho.mqtt.client as paho
 import pytest
 import uvloop
 from paho.mqtt.enums import CallbackAPIVersion
-from tests.support import certificates, foreign, gateways, paho_clients, required
+from tests.support import certificates, foreign, paho_clients, required, waits
 from tests.support.gateways import OTHER_USER, SENSORS, USER, Client, MemoryIntake, listening
 from tests.support.open_namespace import OpenListener
 
@@ -136,7 +136,7 @@ def test_will_is_published_however_the_connection_is_lost_and_not_after_disconne
                 await (await Client.connected(address)).close()
             case "disconnect":
                 client.send(Disconnect())
-        await gateways.until(lambda: SENSORS[USER] not in listener.roster._sessions)
+        await waits.until(lambda: SENSORS[USER] not in listener.roster._sessions)
         reader.send(packets.Pingreq())
 
         said = await reader.next()
@@ -152,7 +152,7 @@ def test_will_on_a_topic_that_is_not_routed_is_forgotten():
         reader = await subscribed(address, ("#", 1))
         client = await Client.connected(address, will=Will("elsewhere", b"gone", 1))
         await client.close()
-        await gateways.until(lambda: len(listener.roster) == 1)
+        await waits.until(lambda: len(listener.roster) == 1)
         reader.send(packets.Pingreq())
 
         assert await reader.next() == packets.Pingresp()
@@ -170,7 +170,7 @@ def test_session_left_is_present_again_and_its_messages_come_with_dup_or_anew():
         assert await sender.next() == Puback(1)
         assert await first.next() == Publish("conf/a", b"1", 1, 1)
         await first.close()
-        await gateways.until(lambda: len(listener.roster) == 1)
+        await waits.until(lambda: len(listener.roster) == 1)
         sender.send(Publish("conf/a", b"2", 1, 2))
         assert await sender.next() == Puback(2)
 

@@ -9,7 +9,7 @@ import threading
 import time
 
 import pytest
-from tests.support import certificates, receivers
+from tests.support import certificates, receivers, waits
 from tests.support.clocks import SteppedLoop, stepped
 from tests.support.receivers import OK, SILENT, Receiver, Reply, Then, serving, status
 
@@ -279,9 +279,7 @@ def listened(reply, *, place_s=0.05, timeout_s=1.0, until=lambda heard, receiver
             except WebhookFailedError as failed:
                 said = str(failed)
             took_s = time.monotonic() - began_s
-            async with asyncio.timeout(20):
-                while not until(heard, receiver):  # noqa: ASYNC110
-                    await asyncio.sleep(0.01)
+            await waits.until(lambda: until(heard, receiver), within_s=20)
         return said, heard, took_s
 
     return asyncio.run(scenario())
@@ -332,9 +330,7 @@ async def test_connections_that_listen_are_bounded(monkeypatch):
     async with serving(receiver), sending(timeout_s=30) as sender:
         for _ in range(12):
             await sender.post(hook(receiver), Listening(0.001, lambda _: None))
-        async with asyncio.timeout(20):
-            while receiver.open_connections > 5:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
+        await waits.until(lambda: receiver.open_connections <= 5, within_s=20)
         found = receiver.connections, receiver.open_connections
 
     assert found == (12, 5)
@@ -474,8 +470,7 @@ async def test_server_that_never_ends_its_answers_holds_a_bounded_number_of_conn
         for number in range(posts):
             host = hosts[number % len(hosts)]
             await sender.post(hook(receiver, f"http://{host}:{receiver.port}/"))
-        while receiver.open_connections > kept:  # noqa: ASYNC110  the server hears of an end a moment later
-            await asyncio.sleep(0.01)
+        await waits.until(lambda: receiver.open_connections <= kept)  # the server hears of an end a moment later
         found = receiver.open_connections
 
     assert found == kept

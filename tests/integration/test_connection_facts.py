@@ -6,7 +6,7 @@ import json
 
 import pytest
 from sqlalchemy import insert, select
-from tests.support import fleet_rows, gateways, ingest_rig
+from tests.support import fleet_rows, ingest_rig, waits
 from tests.support.gateways import NOW_MS, OTHER_USER, SENSORS, USER, Client, MemoryIntake, listening
 from tests.support.ingest_rig import Rig
 
@@ -60,7 +60,7 @@ def test_half_open_connection_is_found_and_kept_as_silent(rig):
         await keeper.round()
         listener.sweep(100.0)
         listener.sweep(130.1)
-        await gateways.until(lambda: listener.connections == 0)
+        await waits.until(lambda: listener.connections == 0)
 
     facts, told, heard = played(rig, script)
 
@@ -84,7 +84,7 @@ def test_device_that_says_goodbye_and_comes_back_is_connected(rig):
     async def script(listener, connected, keeper):
         client = await connected()
         client.send(packets.Disconnect())
-        await gateways.until(lambda: len(listener.roster) == 0)
+        await waits.until(lambda: len(listener.roster) == 0)
         await keeper.round()
         await connected()
 

@@ -5,7 +5,7 @@ import socket
 import ssl
 
 import pytest
-from tests.support import certificates, gateways
+from tests.support import certificates, waits
 from tests.support.gateways import OTHER_USER, SENSORS, USER, Client, MemoryIntake, admit, listening
 
 from tripline import metrics
@@ -218,7 +218,7 @@ async def test_admission_that_answers_after_the_device_left_leaves_no_session():
 async def test_connection_without_connect_is_closed_after_the_timeout(silence_s):
     async with listening(MemoryIntake()) as listener:
         device = await Client.open(await listener.start_plain("127.0.0.1", 0))
-        await gateways.until(lambda: listener.connections == 1)
+        await waits.until(lambda: listener.connections == 1)
 
         listener.sweep(100.0)
         listener.sweep(100.0 + silence_s)
@@ -393,11 +393,11 @@ async def test_connections_that_are_not_admitted_hold_a_bounded_number_of_bytes_
         address = await listener.start_plain("127.0.0.1", 0)
         small, large = await Client.open(address), await Client.open(address)
         large.writer.write(long[:size])
-        await gateways.until(lambda: listener.newcomers.held == size - free)
+        await waits.until(lambda: listener.newcomers.held == size - free)
         small.writer.write(long[: free + 400])
         if crowded_out:
             assert await large.next() is None
-        await gateways.until(lambda: listener.newcomers.held == (400 if crowded_out else 400 + size - free))
+        await waits.until(lambda: listener.newcomers.held == (400 if crowded_out else 400 + size - free))
 
         device = await Client.connected(address, user_name=OTHER_USER)
         device.send(packets.Pingreq())
@@ -407,7 +407,7 @@ async def test_connections_that_are_not_admitted_hold_a_bounded_number_of_bytes_
         assert await small.next() == Connack(0)
         for each in (small, large, device):
             await each.close()
-        await gateways.until(lambda: listener.newcomers.held == 0)
+        await waits.until(lambda: listener.newcomers.held == 0)
 
 
 async def test_many_unfinished_connects_of_one_address_crowd_out_no_longer_one_of_another():
@@ -418,7 +418,7 @@ async def test_many_unfinished_connects_of_one_address_crowd_out_no_longer_one_o
         address = await listener.start_plain("127.0.0.1", 0)
         device = await Client.open(address, local="127.0.0.2")
         device.writer.write(long[:3_000])
-        await gateways.until(lambda: listener.newcomers.held > 1_900)
+        await waits.until(lambda: listener.newcomers.held > 1_900)
         flood = []
         for _ in range(10):
             flood.append(await Client.open(address))
@@ -456,7 +456,7 @@ async def test_slow_reader_is_closed_when_its_answers_pile_up():
 
         device.writer.write(encode.packet(packets.Pingreq()) * 500_000)
 
-        await gateways.until(lambda: len(listener.roster) == 0)
+        await waits.until(lambda: len(listener.roster) == 0)
         device.writer.transport.abort()
 
 
@@ -476,7 +476,7 @@ async def test_connection_that_cannot_be_closed_politely_is_closed_at_the_second
         listener.sweep(1.0)
         listener.sweep(2.0)
 
-        await gateways.until(lambda: listener.connections == 0)
+        await waits.until(lambda: listener.connections == 0)
         device.writer.transport.abort()
 
 
@@ -515,7 +515,7 @@ async def test_connections_without_connect_of_one_address_leave_room_for_others(
         address = await listener.start("127.0.0.1", 0, tls.server_context() if secure else None)
         client_side = tls.client_context() if secure else None
         silent = [await Client.open(address, client_side, local="127.0.0.2") for _ in range(6)]
-        await gateways.until(lambda: listener.connections == 4)
+        await waits.until(lambda: listener.connections == 4)
 
         first = await Client.connected(address, client_side)
         second = await Client.connected(address, client_side, user_name=OTHER_USER)
@@ -560,10 +560,10 @@ async def test_lookups_of_one_address_leave_a_turn_to_others():
         crowd = [await Client.open(address, local="127.0.0.2") for _ in range(ADMISSIONS + 40)]
         for number, each in enumerate(crowd):
             each.send(Connect("c", user_name=f"x{number}"))
-        await gateways.until(lambda: len(asked) == ADMISSIONS and len(listener._admissions) == 40)
+        await waits.until(lambda: len(asked) == ADMISSIONS and len(listener._admissions) == 40)
         device = await Client.open(address)
         device.send(Connect("c", user_name=USER))
-        await gateways.until(lambda: len(listener._admissions) == 41)
+        await waits.until(lambda: len(listener._admissions) == 41)
 
         gate.set()
 
@@ -680,7 +680,7 @@ async def test_connections_of_devices_are_counted_while_they_are_open(tls):
         assert count() == 2
         silent[1].close()
         await device.close()
-        await gateways.until(lambda: count() == 0)
+        await waits.until(lambda: count() == 0)
 
 
 async def test_quarter_of_a_mebibyte_of_small_packets_is_answered_in_turn_with_others():

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.support import certificates, http_listeners
+from tests.support import certificates, http_listeners, waits
 from tests.support.clocks import stepped
 from tests.support.http_listeners import HEAD, NOW_MS, echo, error_of, sending, with_listener
 
@@ -82,8 +82,7 @@ def test_connection_beyond_the_bound_is_answered_503(
         writer.write(GET)
         held = []
         for number in range(1, 4):  # up to the bound, all of them busy
-            while len(begun) < number:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
+            await waits.until(lambda number=number: len(begun) >= number)
             if number < 3:
                 held.append(await asyncio.open_connection(*address, local_addr=(f"127.0.0.{sources[number]}", 0)))
                 held[-1][1].write(GET)
@@ -342,8 +341,7 @@ def test_behind_a_proxy_requests_of_a_forwarded_address_are_counted() -> None:
         held = [await asyncio.open_connection(*address) for _ in range(2)]
         for _, each in held:
             each.write(of("/wait", "198.51.100.1"))
-        while len(begun) < 2:  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
+        await waits.until(lambda: len(begun) >= 2)
         writer.write(of("/x", "198.51.100.1"))
         refused = await reader.readuntil(b"}")
         assert error_of(refused, 503) == BUSY
@@ -454,8 +452,7 @@ def test_answer_without_progress_is_ended(monkeypatch: pytest.MonkeyPatch) -> No
         address = writer.get_extra_info("peername")
         with await _narrow_reader(address) as peer:
             await asyncio.get_running_loop().sock_sendall(peer, GET)
-            while not lines:  # noqa: ASYNC110
-                await asyncio.sleep(0.02)
+            await waits.until(lambda: lines)
             return await _read_to_end(peer)
 
     got = with_listener(Bounds(stall_s=0.3, look_s=0.05), talk, _answering(8_000_000))

@@ -8,7 +8,7 @@ import hmac
 from collections import defaultdict
 
 import pytest
-from tests.support import stores
+from tests.support import stores, waits
 from tests.support.pushes import HOUR_MS, SENSORS, play
 from tests.support.receivers import OK, SILENT, STATUS_LINE_ONLY, Receiver, Reply, Then, serving, status
 
@@ -295,8 +295,7 @@ async def test_address_given_while_the_former_is_read_is_not_overwritten_by_it(w
             monkeypatch.setattr(world.store, "read_short", read)
             before = receiver.changes
             await world.readdress(company_id, "http://127.0.0.1:2")
-            while receiver.changes == before:  # noqa: ASYNC110  the hint is on its way
-                await asyncio.sleep(0.001)
+            await waits.until(lambda: receiver.changes != before)  # the hint is on its way
             return found
 
         monkeypatch.setattr(world.store, "read_short", read_late)

@@ -6,7 +6,7 @@ import socket
 import ssl
 
 import pytest
-from tests.support import certificates, gateways
+from tests.support import certificates, gateways, waits
 from tests.support.gateways import OTHER_USER, SENSORS, USER, Client, MemoryIntake, MemoryPresence, admit, listening
 
 from tripline.config import Devices
@@ -129,9 +129,9 @@ async def test_session_that_ends_is_told_once_with_its_reason(tls, end, reason):
         [(_, _, number)] = presence.told
 
         await end(listener, client)
-        await gateways.until(lambda: len(listener.roster) == 0)
+        await waits.until(lambda: len(listener.roster) == 0)
         client.writer.transport.abort()
-        await gateways.until(lambda: listener.connections == 0)
+        await waits.until(lambda: listener.connections == 0)
 
         assert presence.told == [("connected", SENSOR, number), (reason, SENSOR, number)]
         assert await listener.roster.send(SENSOR, REQUESTS + "1", b"{}") is Delivery.NOT_CONNECTED
@@ -141,7 +141,7 @@ async def test_client_that_says_disconnect_and_keeps_its_socket_is_gone_at_once(
     async with listening(MemoryIntake()) as listener:
         client = await RawTls.connected(tls, await listener.start("127.0.0.1", 0, tls.server_context()))
         client.say(encode.packet(packets.Disconnect()))
-        await gateways.until(lambda: len(listener.roster) == 0)
+        await waits.until(lambda: len(listener.roster) == 0)
 
         assert listener.connections == 1
         client.writer.transport.abort()
@@ -153,7 +153,7 @@ async def test_take_over_tells_of_the_older_before_the_newer(tls, times):
     async with listening(MemoryIntake(), presence=presence) as listener:
         address = await listener.start("127.0.0.1", 0, tls.server_context())
         clients = [await RawTls.connected(tls, address) for _ in range(times + 1)]
-        await gateways.until(lambda: listener.connections == 1)
+        await waits.until(lambda: listener.connections == 1)
 
         words = [word for word, _, _ in presence.told]
         numbers = [number for word, _, number in presence.told if word == "connected"]
@@ -170,7 +170,7 @@ async def test_two_connects_at_the_same_instant_leave_one_session():
         clients = [await Client.open(address) for _ in range(8)]
         for client in clients:
             client.send(Connect("box", user_name=USER))
-        await gateways.until(lambda: listener.connections == 1)
+        await waits.until(lambda: listener.connections == 1)
 
         words = [word for word, _, _ in presence.told]
         assert words == ["connected", *("taken_over", "connected") * (len(words) // 2)]
@@ -194,9 +194,9 @@ async def test_connection_that_asked_first_and_is_admitted_last_does_not_take_ov
         address = await listener.start_plain("127.0.0.1", 0)
         first, second = await Client.open(address), await Client.open(address)
         first.send(Connect("box", user_name=USER))
-        await gateways.until(lambda: len(asked) == 1)
+        await waits.until(lambda: len(asked) == 1)
         second.send(Connect("box", user_name=USER))
-        await gateways.until(lambda: len(asked) == 2)
+        await waits.until(lambda: len(asked) == 2)
 
         gates[1].set()
         assert await second.next() == Connack(0)
@@ -245,7 +245,7 @@ async def test_other_sensor_dropped_meanwhile_costs_no_second_question():
     async with listening(MemoryIntake(), admit=slowly) as listener:
         client = await Client.open(await listener.start_plain("127.0.0.1", 0))
         client.send(Connect("box", user_name=USER))
-        await gateways.until(lambda: len(asked) == 1)
+        await waits.until(lambda: len(asked) == 1)
         listener.roster.drop(OTHER, "credential_ended")
         gate.set()
 
@@ -336,7 +336,7 @@ async def test_device_that_does_not_read_is_congested_then_closed_and_others_are
         assert given is Delivery.CONGESTED
         assert listener.roster.find(SENSOR) is not None
         client.writer.write(encode.packet(packets.Pingreq()) * 500_000)
-        await gateways.until(lambda: listener.roster.find(SENSOR) is None)
+        await waits.until(lambda: listener.roster.find(SENSOR) is None)
 
         assert presence.told[-1][:2] == ("slow_reader", SENSOR)
         assert await listener.roster.send(OTHER, REQUESTS + "1", b"{}") is Delivery.SENT
@@ -352,12 +352,12 @@ async def test_drain_closes_sockets_whose_handshake_is_not_done(tls):
         silent, begun = await Client.open(address), await Client.open(address)
         begun.writer.write(b"\x16\x03\x01\x02\x00")
         [tls_listener] = listener._listeners
-        await gateways.until(lambda: len(tls_listener.unfinished) == 2)
+        await waits.until(lambda: len(tls_listener.unfinished) == 2)
 
         await listener.drain(1)
 
         assert [await silent.next(), await begun.next()] == [None, None]
-        await gateways.until(lambda: not tls_listener.unfinished)
+        await waits.until(lambda: not tls_listener.unfinished)
         await silent.close()
         await begun.close()
 

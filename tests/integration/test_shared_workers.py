@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import func, insert, select
-from tests.support import databases, map_files, outbox, pushes, receivers, road_servers, scoring_rows
+from tests.support import databases, map_files, outbox, pushes, receivers, road_servers, scoring_rows, waits
 from tests.support.databases import Database
 from tests.support.outbox import Waiting
 from tests.support.road_servers import Stand, all_on
@@ -453,12 +453,6 @@ def made(world: pushes.World, store: PostgresStore, receiver: Receiver, name: st
     )
 
 
-async def until(true: Callable[[], bool], patience_s: float = 20) -> None:
-    async with asyncio.timeout(patience_s):
-        while not true():  # noqa: ASYNC110  what it asks has no event
-            await asyncio.sleep(0.01)
-
-
 def test_pushers_side_by_side_send_everything_once_and_each_sensors_in_order(database, quick):
     async def play(stores):
         world = pushes.World(stores[0], config.Push(), ids=TimeIds(node=7, slot=1))
@@ -476,7 +470,7 @@ def test_pushers_side_by_side_send_everything_once_and_each_sensors_in_order(dat
                         (message_id,) = await world.put(company_id, sensor, body)
                         expected[message_id] = (company_id, sensor, round_no)
                 world.now_ms += 1
-            await until(lambda: len(receiver.got) >= 120)
+            await waits.until(lambda: len(receiver.got) >= 120, within_s=20)
             for each in sending:
                 each.stop()
         return expected, receiver.got, await world.rows()
@@ -503,14 +497,14 @@ def test_receivers_of_a_killed_pusher_are_taken_over_with_the_same_ids_and_bodie
         ids = await world.put(company_id, 0, b"1", b"2")
         first._claims.leave_all = lambda: asyncio.sleep(0)  # who is killed says no farewell
         killed = asyncio.create_task(first.run())
-        await until(lambda: receiver.by["one"] == 1)
+        await waits.until(lambda: receiver.by["one"] == 1, within_s=20)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(second.run())
             foreign = receiver.by["two"]
             killed.cancel()
             await asyncio.wait([killed])
             receiver.holds.set()
-            await until(lambda: len(receiver.got) == 2)
+            await waits.until(lambda: len(receiver.got) == 2, within_s=20)
             second.stop()
         return ids, foreign, receiver.got, await world.rows()
 
@@ -570,10 +564,10 @@ def test_message_committed_after_greater_numbers_is_sent(database, quick):
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(sending.run())
             await world.put(company_id, 0, b"early")
-            await until(lambda: len(receiver.got) == 1)
+            await waits.until(lambda: len(receiver.got) == 1, within_s=20)
             await stores[0].write(lambda tx: outbox.add(tx, [late]))
             world.signals.notify("push.due")
-            await until(lambda: len(receiver.got) == 2)
+            await waits.until(lambda: len(receiver.got) == 2, within_s=20)
             sending.stop()
         return [body for _, body in receiver.got]
 

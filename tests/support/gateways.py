@@ -7,6 +7,7 @@ import ssl
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 
+from tests.support import waits
 from tripline.config import Devices
 from tripline.domain.ids import RowNo, SensorId, TimeIds
 from tripline.gateway.listener import DeviceListener
@@ -65,7 +66,7 @@ class MemoryIntake:
 
     async def until(self, count: int) -> None:
         """Wait for that many frames and refusals."""
-        await until(lambda: len(self.frames) + len(self.refused) >= count)
+        await waits.until(lambda: len(self.frames) + len(self.refused) >= count)
 
     def _queue(self, source: Source, token: int) -> None:
         self.waiting.append((source, token))
@@ -115,13 +116,6 @@ class Listener(DeviceListener):
 async def admit(user_name: str) -> SensorId | None:
     """Who is admitted here."""
     return SENSORS.get(user_name)
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait until the condition holds."""
-    async with asyncio.timeout(WAIT_S):
-        while not condition():  # noqa: ASYNC110  the server has no event for each thing a test waits for
-            await asyncio.sleep(0.001)
 
 
 @contextlib.asynccontextmanager

@@ -5,7 +5,7 @@ import contextlib
 
 import pytest
 from sqlalchemy import func, select
-from tests.support import rest
+from tests.support import rest, waits
 from tests.support.rest import changed
 
 from tripline import config
@@ -294,11 +294,9 @@ async def test_long_imports_of_one_operator_keep_another_waiting_for_one_of_them
     async with asyncio.TaskGroup() as tasks, shared.long.turn(str(admin.company_id)):
         for _ in range(3):
             tasks.create_task(ask(admin, "ace"))
-        while shared.files.taken < 3:  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
+        await waits.until(lambda: shared.files.taken >= 3)
         tasks.create_task(ask(other, "bee"))
-        while shared.files.taken < 4:  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
+        await waits.until(lambda: shared.files.taken >= 4)
         await asyncio.sleep(0.1)
 
     assert order == ["bee", "ace", "ace", "ace"]

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 from sqlalchemy import func, insert, select, update
-from tests.support import stores
+from tests.support import stores, waits
 from tests.support.refused import refused
 
 from tripline.adapters.signals.local import LocalSignals
@@ -405,8 +405,7 @@ def test_operators_take_turns_and_one_that_is_under_way_keeps_no_other_waiting(t
 
         exporter._make = made
         held = asyncio.ensure_future(exporter.make_next())
-        while not order:  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
+        await waits.until(lambda: order)
         await exporter.make_next()
         await exporter.make_next()
         beside = await exporter.make_next()

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
+from tests.support import waits
 from tests.support.ingest_rig import NOW, SENSOR, FakeSource
 
 from tripline.ports.bus import BusMessageRefusedError, BusNote, Receipts
@@ -65,11 +66,6 @@ def offer(intake: BufferIntake, source: FakeSource, *tokens: int) -> None:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(buffer, "LOOK_S", 0.01)
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    while not condition():  # noqa: ASYNC110  the condition is in fakes
-        await asyncio.sleep(0.001)
 
 
 def test_frame_is_written_with_its_sensor_as_key_and_acknowledged_when_delivered() -> None:
@@ -150,7 +146,7 @@ def test_source_that_waits_too_long_is_abandoned_once_and_its_frames_go_on_befor
 
     async def talk(intake: BufferIntake) -> None:
         offer(intake, first, 1, 2)
-        await until(lambda: first.abandonments > 0)
+        await waits.until(lambda: first.abandonments > 0)
         assert intake.away
         offer(intake, again, 1, 2, 3)
         assert writer.bodies == [b"1", b"2", b"1", b"2", b"3"]
@@ -187,7 +183,7 @@ def test_refusal_shuts_the_intake_for_a_moment_only(monkeypatch: pytest.MonkeyPa
         assert not intake.away
         offer(intake, source, 1)
         assert intake.away
-        await until(lambda: not intake.away)
+        await waits.until(lambda: not intake.away)
 
     through(writer, talk)
 

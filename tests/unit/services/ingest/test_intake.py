@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from structlog.testing import capture_logs
+from tests.support import waits
 from tests.support.ingest_rig import (
     MINUTE,
     NOW,
@@ -49,17 +50,12 @@ def through(rig: Rig, talk: Callable[[Intake], Awaitable[None]]) -> None:
     rig.run(work())
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    while not condition():  # noqa: ASYNC110  the condition is in rows and fakes
-        await asyncio.sleep(0.001)
-
-
 def test_offered_frame_is_stored_and_settled(rig: Rig) -> None:
     source = FakeSource()
 
     async def talk(intake: Intake) -> None:
         intake.offer(source, TOPIC, body(NOW), NOW, 7)
-        await until(lambda: source.settlements != [])
+        await waits.until(lambda: source.settlements != [])
 
     through(rig, talk)
 
@@ -87,11 +83,11 @@ def test_full_batch_does_not_wait_for_the_timer(rig: Rig, offered: int, settled:
     seen: list[int] = []
 
     async def talk(intake: Intake) -> None:
-        await until(lambda: intake.swept)
+        await waits.until(lambda: intake.swept)
         for at in range(offered):
             intake.offer(source, TOPIC, body(NOW + at), NOW, at + 1)
         if settled:
-            await until(lambda: source.settlements != [])
+            await waits.until(lambda: source.settlements != [])
         seen.append(len(source.settlements[0]) if source.settlements else 0)
 
     through(rig, talk)
@@ -110,7 +106,7 @@ def test_long_bodies_go_through_a_few_at_a_time(rig: Rig) -> None:
         sizes = (10, long - 10, long, 1, BATCH_BYTES + 1, 5)
         for place, size in enumerate(sizes):
             intake.offer(source, TOPIC, b"x" * size, NOW, place + 1)
-        await until(lambda: sum(map(len, source.settlements)) == len(sizes))
+        await waits.until(lambda: sum(map(len, source.settlements)) == len(sizes))
 
     through(rig, talk)
 
@@ -123,11 +119,11 @@ def test_sources_wait_while_too_many_bytes_do(rig: Rig, size: int, crowded: bool
     seen: list[bool] = []
 
     async def talk(intake: Intake) -> None:
-        await until(lambda: intake.swept)
+        await waits.until(lambda: intake.swept)
         intake.offer(source, TOPIC, b"x" * (BACKLOG_BYTES // 2), NOW, 1)
         intake.offer(source, TOPIC, b"x" * (BACKLOG_BYTES // 2 + size), NOW, 2)
         seen.append(intake.crowded)
-        await until(lambda: sum(map(len, source.settlements)) == 2)
+        await waits.until(lambda: sum(map(len, source.settlements)) == 2)
         seen.append(intake.crowded)
 
     through(rig, talk)
@@ -141,10 +137,10 @@ def test_messages_of_a_quarter_of_a_million_values_are_settled_together(rig: Rig
     packed = b"\x81\xa1a\xdd\x00\x01\x54\x00" + b"\x81\xa0\x90" * 0x15400
 
     async def talk(intake: Intake) -> None:
-        await until(lambda: intake.swept)
+        await waits.until(lambda: intake.swept)
         for place in range(4):
             intake.offer(source, TOPIC, packed, NOW, place + 1)
-        await until(lambda: bool(source.settlements))
+        await waits.until(lambda: bool(source.settlements))
 
     through(rig, talk)
 
@@ -187,11 +183,11 @@ def test_outage_abandons_every_source_once_and_the_intake_opens_again(rig: Rig) 
         rig.store.away = True
         for at, source in enumerate((first, first, queued)):
             intake.offer(source, TOPIC, body(NOW + at), NOW, at + 1)
-        await until(lambda: first.abandonments > 0)
+        await waits.until(lambda: first.abandonments > 0)
         crowded.append(intake.crowded)
         rig.store.away = False
         intake.offer(later, TOPIC, body(NOW), NOW, 1)
-        await until(lambda: later.settlements != [])
+        await waits.until(lambda: later.settlements != [])
         crowded.append(intake.crowded)
 
     through(rig, talk)
@@ -208,9 +204,9 @@ def test_outage_that_is_over_lets_sources_be_read_again_although_no_frame_waits(
     async def talk(intake: Intake) -> None:
         rig.store.away = True
         intake.offer(source, TOPIC, body(NOW), NOW, 1)
-        await until(lambda: source.abandonments > 0)
+        await waits.until(lambda: source.abandonments > 0)
         rig.store.away = False
-        await until(lambda: not intake.crowded)
+        await waits.until(lambda: not intake.crowded)
 
     through(rig, talk)
 
@@ -223,7 +219,7 @@ def test_h8_trip_left_open_by_an_earlier_process_ends_at_the_first_sweep(rig: Ri
     rig.now_ms = NOW + 31 * MINUTE
 
     async def talk(intake: Intake) -> None:
-        await until(lambda: rig.signals.told != [])
+        await waits.until(lambda: rig.signals.told != [])
 
     through(rig, talk)
 
@@ -236,14 +232,14 @@ def test_changed_sensor_is_looked_at_without_waiting_for_a_message(rig: Rig) -> 
 
     async def talk(intake: Intake) -> None:
         intake.offer(source, TOPIC, body(NOW), NOW, 1)
-        await until(lambda: source.settlements != [])
+        await waits.until(lambda: source.settlements != [])
         await rig.store.write(
             lambda tx: tx.run(
                 tables.sensor.update().where(tables.sensor.c.id == SENSOR).values(vehicle_id=OTHER_VEHICLE)
             )
         )
         rig.signals.notify(observe.SIGNAL_SENSOR_CHANGED, SENSOR)
-        await until(lambda: (observe.SIGNAL_SCORING_DUE, "") in rig.signals.told)
+        await waits.until(lambda: (observe.SIGNAL_SCORING_DUE, "") in rig.signals.told)
 
     through(rig, talk)
 
@@ -265,7 +261,7 @@ def test_sweep_that_hangs_delays_no_batch(rig: Rig) -> None:
             tasks.create_task(intake.run())
             await is_hanging.wait()
             intake.offer(source, TOPIC, body(NOW), NOW, 1)
-            await until(lambda: source.settlements != [])
+            await waits.until(lambda: source.settlements != [])
             intake.stop()
 
     rig.run(work())
@@ -282,7 +278,7 @@ def test_trip_that_goes_on_while_the_sweep_finds_it_silent_stays_open(rig: Rig) 
     rig.now_ms = later
 
     async def talk(intake: Intake) -> None:
-        await until(lambda: intake.swept)
+        await waits.until(lambda: intake.swept)
 
     async def found(*_: object, **__: object) -> list[SensorId]:
         # What the rows said before this message came.
@@ -304,7 +300,7 @@ def test_old_rejected_messages_are_dropped_by_the_sweep(rig: Rig) -> None:
     rig.now_ms = NOW + 30 * day + 1
 
     async def talk(intake: Intake) -> None:
-        await until(lambda: intake.swept)
+        await waits.until(lambda: intake.swept)
 
     through(rig, talk)
 
@@ -319,7 +315,7 @@ def test_sweep_brings_a_log_that_is_too_long_down_to_three_quarters_oldest_first
         rig.settings = Ingest(rejected_kept=400)
 
         async def talk(intake: Intake) -> None:
-            await until(lambda: intake.swept)
+            await waits.until(lambda: intake.swept)
 
         through(rig, talk)
 
@@ -332,7 +328,7 @@ def test_rejected_messages_from_before_the_clock_was_set_back_do_not_keep_the_sw
         rig.now_ms = NOW
 
         async def talk(intake: Intake) -> None:
-            await until(lambda: intake.swept)
+            await waits.until(lambda: intake.swept)
 
         through(rig, talk)
 
@@ -346,7 +342,7 @@ def test_intake_that_stops_writes_how_many_messages_were_only_counted(tmp_path: 
         async def talk(intake: Intake) -> None:
             for token in range(1, 6):
                 intake.offer(source, TOPIC, b"no json", NOW, token)
-            await until(lambda: sum(map(len, source.settlements)) == 5)
+            await waits.until(lambda: sum(map(len, source.settlements)) == 5)
 
         through(rig, talk)
 
@@ -385,12 +381,12 @@ def test_slow_batch_is_logged_once_with_the_step_that_took_the_time(
     async def talk(intake: Intake) -> None:
         known = FakeSource()
         intake.offer(known, TOPIC, body(NOW + 1_000), NOW, 1)
-        await until(lambda: known.settlements != [] and intake.steps.doing == steps.IDLE)
+        await waits.until(lambda: known.settlements != [] and intake.steps.doing == steps.IDLE)
         monkeypatch.setattr(steps, "SLOW_S", 0.1)  # on a busy machine the batch that is through may have taken as long
         setattr(rig.store, slow, slowly)
         for number, each in enumerate(again, 1):
             intake.offer(source, TOPIC, each, NOW, number)
-        await until(lambda: source.settlements != [])
+        await waits.until(lambda: source.settlements != [])
 
     with capture_logs() as logged:
         through(rig, talk)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select
-from tests.support import gateways
+from tests.support import waits
 from tests.support.ingest_rig import MINUTE, NOW, SENSOR, TOPIC, UNMAPPED, Rig
 
 from tripline.services.ingest import traces
@@ -189,7 +189,7 @@ def test_sweep_of_the_intake_deletes_what_has_expired(rig: Rig) -> None:
         )  # fmt: skip
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(intake.run())
-            await gateways.until(lambda: intake.swept)
+            await waits.until(lambda: intake.swept)
             intake.stop()
             await running
 

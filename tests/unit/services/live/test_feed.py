@@ -6,7 +6,7 @@ import math
 
 import pytest
 from sqlalchemy import insert
-from tests.support import delegating, fleet_rows, gateways, reaching, rest
+from tests.support import delegating, fleet_rows, reaching, rest, waits
 
 from tripline import observe
 from tripline.domain.shares import Holder, Shares
@@ -155,11 +155,11 @@ async def test_running_feed_walks_soon_after_a_write_and_not_without_streams(app
         await asyncio.sleep(0)
         alone = len(walks)
         stream = opened(feed, admin)
-        await gateways.until(lambda: stream.pending)
+        await waits.until(lambda: stream.pending)
         events(stream)
         await move(app, vehicle, sensor)
         app.signals.notify(observe.SIGNAL_VEHICLES_MOVED, vehicle)
-        await gateways.until(lambda: stream.pending)
+        await waits.until(lambda: stream.pending)
         running.cancel()
     (named, _, moved) = news(stream)
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support import gateways
 from tests.support import ingest_rig as support
+from tests.support import waits
 from tests.support.ingest_rig import (
     MINUTE,
     NOW,
@@ -246,7 +246,7 @@ def test_last_position_of_a_burst_is_written_by_itself(rig: Rig, monkeypatch) ->
         async with asyncio.timeout(20):
             async with asyncio.TaskGroup() as tasks:
                 running = tasks.create_task(rig.positions.run())
-                await gateways.until(lambda: moved(rig) == [VEHICLE])
+                await waits.until(lambda: moved(rig) == [VEHICLE])
                 running.cancel()
 
     rig.run(until_written())
@@ -275,7 +275,7 @@ async def cancelled_after(rig: Rig, *vehicle_ids: str) -> None:
     """Write with a minute between two transactions, until these were told."""
     async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
         writing = tasks.create_task(rig.positions.write_down(apart_s=60))
-        await gateways.until(lambda: moved(rig) == [*vehicle_ids])
+        await waits.until(lambda: moved(rig) == [*vehicle_ids])
         for _ in range(5):  # were there no pause, the next would be written now
             await rig.store.read(lambda _: None)
         writing.cancel()
