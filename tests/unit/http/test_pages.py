@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from litestar import Litestar
 from litestar.testing import RequestFactory
 
 from tripline.domain.refusals import BadParameter
@@ -12,7 +13,8 @@ from tripline.language.catalogue import sentence
 from tripline.wire.rest.base import Page, TextLink, TimeLink
 
 UUID = "1f3a5b7c-0000-11f0-8000-010000000042"
-REQUESTS = RequestFactory()
+REQUESTS = RequestFactory(Litestar(logging_config=None))
+"""The default application would send what every library logs to the console, for all tests of the process."""
 
 
 def _time(**query: Any) -> TimePage:
