@@ -1,7 +1,7 @@
-"""Answers with a JSON body: HTTP 200, as an ASGI application small enough for the hot pages, and errors."""
+"""Answers as ASGI applications small enough for the hot pages; with a JSON body: HTTP 200, and errors."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -15,29 +15,25 @@ from tripline.language.catalogue import Language
 from tripline.wire.rest.base import ErrorBody
 
 _MEDIA_TYPE: Final = "application/json;charset=UTF-8"
-_TYPE: Final = (b"content-type", _MEDIA_TYPE.encode())
+_TYPE: Final = _MEDIA_TYPE.encode()
 _JSON: Final = msgspec.json.Encoder()
 _LONG_BYTES: Final = 2**15
 
 T = TypeVar("T")
 
 
-class _Answer:
+class Answer:
     """Sends one body."""
 
-    __slots__ = ("_body", "_language")
+    __slots__ = ("_body", "_headers", "_status")
 
-    def __init__(self, body: bytes, language: Language | None = None) -> None:
+    def __init__(self, status: int, headers: Mapping[bytes, bytes], body: bytes = b"") -> None:
+        self._status = status
+        self._headers = [*headers.items()]
         self._body = body
-        self._language = language
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        length = b"%d" % len(self._body)
-        headers = [_TYPE, (b"content-length", length)]
-        if self._language is not None:
-            told = languages.headers(self._language)
-            headers += [(name.encode(), value.encode()) for name, value in told.items()]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.start", "status": self._status, "headers": self._headers})
         await send({"type": "http.response.body", "body": self._body, "more_body": False})
 
 
@@ -55,7 +51,11 @@ class Made(Response[bytes]):
 def ok(record: Any, *, language: Language | None = None) -> ASGIApp:
     """200 with the record (a struct, dict or page) as JSON; `language`: the language of its sentences, if it
     has any."""
-    return _Answer(_JSON.encode(record), language)
+    body = _JSON.encode(record)
+    headers = {b"content-type": _TYPE, b"content-length": b"%d" % len(body)}
+    if language is not None:
+        headers |= {name.encode(): value.encode() for name, value in languages.headers(language).items()}
+    return Answer(200, headers, body)
 
 
 def error(request: Call, trouble: Trouble) -> Response[bytes]:

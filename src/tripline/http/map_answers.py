@@ -2,17 +2,17 @@
 
 import hashlib
 import re
-from collections.abc import Mapping
 from typing import Final, cast, get_args
 
 import msgspec
-from litestar.types import ASGIApp, Receive, Scope, Send
+from litestar.types import ASGIApp
 
 from tripline.basemap import style as base_style
 from tripline.basemap.colours import Theme
 from tripline.basemap.layers import MOST_ZOOM
 from tripline.domain.refusals import BadParameter
 from tripline.http import cookies, parameters
+from tripline.http.answers import Answer
 from tripline.http.context import Call, maps_of
 from tripline.http.operations import JSON
 from tripline.ports.maps import NO_MAP
@@ -27,21 +27,6 @@ _FOR_LONG: Final = b"private, max-age=%d, immutable" % KEPT_S
 _DIGITS: Final = re.compile(r"\d{1,10}", re.ASCII)
 
 
-class _Answer:
-    """One answer: its status, headers and body."""
-
-    __slots__ = ("_body", "_headers", "_status")
-
-    def __init__(self, status: int, headers: Mapping[bytes, bytes], body: bytes = b"") -> None:
-        self._status = status
-        self._headers = [*headers.items()]
-        self._body = body
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": self._status, "headers": self._headers})
-        await send({"type": "http.response.body", "body": self._body, "more_body": False})
-
-
 async def tile(request: Call) -> ASGIApp:
     """The tile that `z`, `x` and `y` of the path name. Raises `BadParameter`."""
     asked = request.path_params
@@ -50,7 +35,7 @@ async def tile(request: Call) -> ASGIApp:
     column, row = _whole("x", asked["x"], most=most), _whole("y", asked["y"].removesuffix(FORM), most=most)
     base_map = maps_of(request).base_map
     if base_map is None:
-        return _Answer(204, {_CACHE: b"private, no-cache"})
+        return Answer(204, {_CACHE: b"private, no-cache"})
     takes_gzip, known = _headers(request)
     version = base_map.shown().version.encode()
     # An address with the current version can be cached for long.
@@ -58,10 +43,10 @@ async def tile(request: Call) -> ASGIApp:
     headers = {_CACHE: _FOR_LONG if is_of_version else b"private, no-cache", b"vary": b"Accept-Encoding"}
     headers[b"etag"] = b'"%s%s"' % (version, b"" if takes_gzip else b"-plain")
     if headers[b"etag"] in known:
-        return _Answer(304, headers)
+        return Answer(304, headers)
     tile = await base_map.tile(zoom, column, row)
     if tile is None:
-        return _Answer(204, {_CACHE: headers[_CACHE]})
+        return Answer(204, {_CACHE: headers[_CACHE]})
     if tile.version.encode() != version:
         # Replaced in this very moment.
         headers = {_CACHE: b"no-store", b"vary": b"Accept-Encoding"}
@@ -69,7 +54,7 @@ async def tile(request: Call) -> ASGIApp:
     if tile.packed and takes_gzip:
         headers[b"content-encoding"] = b"gzip"
     headers |= {b"content-type": MVT.encode(), b"content-length": b"%d" % len(body)}
-    return _Answer(200, headers, body)
+    return Answer(200, headers, body)
 
 
 def style(request: Call, *, tiles: str) -> ASGIApp:
@@ -91,9 +76,9 @@ def style(request: Call, *, tiles: str) -> ASGIApp:
     etag = b'"%s"' % hashlib.sha256(body).hexdigest()[:32].encode()
     headers = {_CACHE: b"private, no-cache", b"etag": etag}
     if etag in _headers(request)[1]:
-        return _Answer(304, headers)
+        return Answer(304, headers)
     headers |= {b"content-type": JSON.encode(), b"content-length": b"%d" % len(body)}
-    return _Answer(200, headers, body)
+    return Answer(200, headers, body)
 
 
 def _whole(name: str, text: str, *, most: int) -> int:
