@@ -15,12 +15,12 @@ from tripline.domain.trends import Period, Subject
 from tripline.http import pages, parameters, reads
 from tripline.http.context import Call, context_of
 from tripline.http.operations import Value, operation
-from tripline.http.pages import TimePage
 from tripline.http.parameters import Query
 from tripline.services import admission
 from tripline.services.scores import attention
 from tripline.services.scores import trends as service
 from tripline.services.scores.trends import Place
+from tripline.store.lists import Span
 from tripline.store.scores.trends import Point
 from tripline.store.transactions import ReadTx
 from tripline.wire.rest import attention as rest_attention
@@ -131,7 +131,7 @@ async def _trend(request: Call, kind: Subject, name: str) -> ASGIApp:
     return await reads.answer(request, work)
 
 
-def _link(asked: TimePage, period: Period, last: TrendPeriod) -> TrendLink:
+def _link(asked: Span, period: Period, last: TrendPeriod) -> TrendLink:
     """The next page: it begins right behind the last period of this one."""
     start_ms, end_ms = asked.start_ms, asked.end_ms
     if asked.ascending:

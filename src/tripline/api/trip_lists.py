@@ -21,7 +21,6 @@ from tripline.domain.vehicle_days import Ends, Point, VehicleDay
 from tripline.http import answers, languages, pages, parameters, permission
 from tripline.http.context import Call, context_of, maps_of
 from tripline.http.operations import Value, operation
-from tripline.http.pages import TimePage
 from tripline.http.parameters import Query
 from tripline.later import Later
 from tripline.services import admission, places
@@ -29,7 +28,7 @@ from tripline.services.fleet import trip_lists, vehicle_days
 from tripline.services.fleet.vehicle_days import DaySamples
 from tripline.services.scores.reads import TooLong
 from tripline.store.listing.pages import Page, PageRequest, Place
-from tripline.store.lists import UnknownOffset
+from tripline.store.lists import Span, UnknownOffset
 from tripline.store.transactions import ReadTx
 from tripline.store.trips import trip_ends, trip_list
 from tripline.store.trips.trip_list import TripQuery
@@ -184,8 +183,8 @@ async def _list(request: Call, **subject: str) -> ASGIApp:
         actor, query = _admitted(tx, request, now_ms, subject)
         asked = pages.time_page(request)
         query = _within(query, request, now_ms)
-        place = None if asked.after_id is None else trip_list.place_of(tx, asked.after_id, query)
-        if asked.after_id is not None and place is None:
+        place = None if asked.after is None else trip_list.place_of(tx, asked.after, query)
+        if asked.after is not None and place is None:
             raise UnknownOffset.of_list()
         turn = PageRequest(limit=asked.limit, by=trip_list.START, descending=not asked.ascending, place=place)
         found = trip_lists.page(tx, actor=actor, query=query, page_request=turn)
@@ -264,7 +263,7 @@ def _score(query: Query, name: str) -> float | None:
         raise BadParameter("integer", field=name) from error
 
 
-def _link(asked: TimePage, query: TripQuery, found: Page[ListedTrip]) -> ListedTripsLink | None:
+def _link(asked: Span, query: TripQuery, found: Page[ListedTrip]) -> ListedTripsLink | None:
     """The next page: behind the last trip of this one, or where the walk ended."""
     if not found.more_behind or found.last is None:
         return None

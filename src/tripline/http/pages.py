@@ -1,6 +1,6 @@
 """Pages: the parameters of a list request, and the answer with its link to the next page (spec/rest 5).
 
-A store function reads `page.limit + 1` rows after the offset; the surplus row shows that more follow. Unknown query
+The store is asked for one row more than the page shows (`reads.py`), which shows that more follow. Unknown query
 parameters are ignored.
 """
 
@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final, Literal, TypeVar
 from uuid import UUID
 
-import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from tripline.domain import fields, instants
@@ -18,6 +17,7 @@ from tripline.http import parameters
 from tripline.http.context import Call
 from tripline.http.operations import PageOf, Value
 from tripline.http.parameters import Query
+from tripline.store.lists import Span, Window
 from tripline.wire.rest.base import Page, TextLink, TimeLink
 
 R = TypeVar("R")
@@ -74,36 +74,15 @@ def named(record: type) -> PageOf:
     return PageOf(record=record, timed=False, query=TEXT_PAGE)
 
 
-class TimePage(msgspec.Struct, frozen=True):
-    """A page of a list ordered by time; times are epoch ms, inclusive."""
-
-    limit: int
-    start_ms: int | None
-    end_ms: int | None
-    ascending: bool
-    after_id: str | None
-    """The id of the item before the page's first."""
-
-
-class TextPage(msgspec.Struct, frozen=True):
-    """A page of a list ordered by a name, then id."""
-
-    limit: int
-    search: str | None
-    """Beginning of the name, in any letter case."""
-    after_text: str | None
-    after_id: str | None
-
-
-def time_page(request: Call) -> TimePage:
-    """The query parameters of a list ordered by time. Raises `BadParameter`."""
+def time_page(request: Call) -> Span:
+    """The rows on the page of a list ordered by time. Raises `BadParameter`."""
     query = request.query_params
-    return TimePage(
+    return Span(
         limit=limit_asked(query),
         start_ms=time_asked(query, "startTime"),
         end_ms=time_asked(query, "endTime"),
         ascending=bool(parameters.query_flag(query, "ascOrder")),
-        after_id=parameters.query_id(query, "idOffset"),
+        after=parameters.query_id(query, "idOffset"),
     )
 
 
@@ -113,19 +92,19 @@ def by_event(request: Call) -> bool:
     return fields.one_of(BY.name, asked, (BY_EVENT,)) is not None
 
 
-def text_page(request: Call) -> TextPage:
-    """The query parameters of a list ordered by a name. Raises `BadParameter`."""
+def text_page(request: Call) -> Window:
+    """The rows on the page of a list ordered by a name. Raises `BadParameter`."""
     query = request.query_params
-    return TextPage(
+    return Window(
         limit=limit_asked(query),
         search=parameters.query_text(query, "textSearch"),
-        after_text=parameters.query_text(query, "textOffset"),
-        after_id=parameters.query_id(query, "idOffset"),
+        text_offset=parameters.query_text(query, "textOffset"),
+        id_offset=parameters.query_id(query, "idOffset"),
     )
 
 
 def time_answer(
-    page: TimePage,
+    page: Span,
     rows: Sequence[R],
     *,
     record: Callable[[R], Any],
@@ -143,7 +122,7 @@ def time_answer(
 
 
 def text_answer(
-    page: TextPage, rows: Sequence[R], *, record: Callable[[R], Any], name_and_id: Callable[[R], tuple[str, str]]
+    page: Window, rows: Sequence[R], *, record: Callable[[R], Any], name_and_id: Callable[[R], tuple[str, str]]
 ) -> Page:
     """The answer with at most `page.limit` of the `page.limit + 1` rows that were read."""
     shown = rows[: page.limit]

@@ -126,9 +126,8 @@ def by_name(
 ) -> Page:
     """The page of a list ordered by a name that the query asks for. Raises `BadParameter`, `UnknownOffset`."""
     asked = pages.text_page(request)
-    # One more than the page shows, to know whether more follow.
-    window = Window(limit=asked.limit + 1, search=asked.search, text_offset=asked.after_text, id_offset=asked.after_id)
-    return pages.text_answer(asked, rows(window), record=record, name_and_id=lambda item: (name(item), item.id))
+    found = rows(replace(asked, limit=asked.limit + 1))
+    return pages.text_answer(asked, found, record=record, name_and_id=lambda item: (name(item), item.id))
 
 
 def by_time(
@@ -145,7 +144,7 @@ def by_time(
     With the `weight` of a row, its bytes, the page ends early when it becomes a burden. `by` is for the link.
     """
     asked = pages.time_page(request)
-    span = _span(asked)
+    span = replace(asked, limit=asked.limit + 1)
     if weight is None:
         return pages.time_answer(asked, rows(span), record=record, id_of=id_of, by=by)
     found = _weighed(request, rows, span, weight=weight, id_of=id_of)
@@ -168,7 +167,7 @@ async def by_time_at_once(
         return None
     try:
         asked = pages.time_page(request)
-        wanted = whole(known, _span(asked))
+        wanted = whole(known, replace(asked, limit=asked.limit + 1))
     except Refusal:
         return None
     rows = await context_of(request).store.ask(wanted.statement, *wanted.values)
@@ -176,17 +175,6 @@ async def by_time_at_once(
         return None
     authentication.count(request, known.actor)
     return pages.time_answer(asked, rows, record=record, id_of=id_of, by=wanted.by)
-
-
-def _span(asked: pages.TimePage) -> Span:
-    """The span to read for the page: one row more than it shows, to detect a next page."""
-    return Span(
-        limit=asked.limit + 1,
-        ascending=asked.ascending,
-        start_ms=asked.start_ms,
-        end_ms=asked.end_ms,
-        after=asked.after_id,
-    )
 
 
 def _weighed(

@@ -8,8 +8,8 @@ from litestar.testing import RequestFactory
 
 from tripline.domain.refusals import BadParameter
 from tripline.http import pages
-from tripline.http.pages import TextPage, TimePage
 from tripline.language.catalogue import sentence
+from tripline.store.lists import Span, Window
 from tripline.wire.rest.base import Page, TextLink, TimeLink
 
 UUID = "1f3a5b7c-0000-11f0-8000-010000000042"
@@ -17,11 +17,11 @@ REQUESTS = RequestFactory(Litestar(logging_config=None))
 """The default application would send what every library logs to the console, for all tests of the process."""
 
 
-def _time(**query: Any) -> TimePage:
+def _time(**query: Any) -> Span:
     return pages.time_page(REQUESTS.get("/", query_params={name: str(value) for name, value in query.items()}))
 
 
-def _text(**query: Any) -> TextPage:
+def _text(**query: Any) -> Window:
     return pages.text_page(REQUESTS.get("/", query_params={name: str(value) for name, value in query.items()}))
 
 
@@ -36,7 +36,7 @@ def _refusal(**query: Any) -> str:
     [(1, 1), (2, 2), (999, 999), (1000, 1000), (1001, 1000), (10**12, 1000), (2**63 - 1, 1000), (10**99, 1000)],
 )
 def test_g34_limit_above_1000_is_cut(limit: int, taken: int) -> None:
-    assert _time(limit=limit) == TimePage(limit=taken, start_ms=None, end_ms=None, ascending=False, after_id=None)
+    assert _time(limit=limit) == Span(limit=taken)
 
 
 @pytest.mark.parametrize("limit", [0, -1, -1000])
@@ -94,22 +94,22 @@ def test_asc_order_that_is_neither_is_refused() -> None:
 
 
 def test_id_offset_takes_any_letter_case_and_nothing_but_uuids() -> None:
-    assert _time(limit=1, idOffset=UUID.upper()).after_id == UUID
+    assert _time(limit=1, idOffset=UUID.upper()).after == UUID
     assert _refusal(limit=1, idOffset="17") == "Parameter 'idOffset' must be a UUID."
 
 
 def test_unknown_query_parameters_are_ignored() -> None:
-    assert _time(limit=3, page=7, sort="name") == TimePage(3, None, None, False, None)
+    assert _time(limit=3, page=7, sort="name") == Span(limit=3)
 
 
 def test_text_page_takes_its_offset_and_search() -> None:
     page = _text(limit=5, textSearch="12가", textOffset="12가3456", idOffset=UUID)
 
-    assert page == TextPage(limit=5, search="12가", after_text="12가3456", after_id=UUID)
+    assert page == Window(limit=5, search="12가", text_offset="12가3456", id_offset=UUID)
 
 
 def _answer(rows: int) -> Page:
-    page = TimePage(limit=2, start_ms=5, end_ms=None, ascending=True, after_id=None)
+    page = Span(limit=2, start_ms=5, ascending=True)
     return pages.time_answer(page, list(range(rows)), record=lambda row: row * 10, id_of=lambda row: f"id-{row}")
 
 
@@ -123,14 +123,14 @@ def test_h10_page_before_others_links_to_its_last_item() -> None:
 
 
 def test_text_page_before_others_links_to_name_and_id_of_its_last_item() -> None:
-    page = TextPage(limit=1, search="a", after_text=None, after_id=None)
+    page = Window(limit=1, search="a")
 
     answer = pages.text_answer(page, ["a1", "a2"], record=str.upper, name_and_id=lambda row: (row, "id-" + row))
     assert answer == Page(["A1"], TextLink(1, "a", "a\uffff", "a1", "id-a1"), True)
 
 
 def test_text_page_without_search_has_no_bound() -> None:
-    page = TextPage(limit=1, search=None, after_text=None, after_id=None)
+    page = Window(limit=1)
 
     answer = pages.text_answer(page, ["b", "c"], record=str, name_and_id=lambda row: (row, row))
     assert answer.next_page_link == TextLink(1, None, None, "b", "b")
