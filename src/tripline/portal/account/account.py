@@ -197,13 +197,12 @@ async def _shown(request: Call, *, error: Refusal | None = None) -> Response[byt
     now_ms = context.clock()
 
     span = Span(limit=_SHOWN + 1, after=parameters.query_id(request.query_params, "after"))
-    visitor, found = await visitor_and(
+    _, found = await visitor_and(
         request, lambda tx, visitor: service.listed(tx, actor=visitor.actor, now_ms=now_ms, span=span)
     )
     current = authentication.session_of(request)
     return views.show(
         request,
-        visitor,
         "account/own.html",
         title="portal.account.title",
         error=error,

@@ -35,7 +35,7 @@ _LABELS: Final = {name: f"portal.apply.{known}" for name, known in _FIELDS.items
 @page("GET", PATH, access=Gate.ANYONE)
 async def show(request: Call) -> Response[bytes]:
     """The form that applies for a service account."""
-    return views.show(request, None, "apply/form.html", title="portal.apply.title")
+    return views.show(request, "apply/form.html", title="portal.apply.title")
 
 
 @page("POST", PATH, access=Gate.ANYONE, refuses=(TooManyForms,))
@@ -53,7 +53,6 @@ async def take(request: Call) -> Response[bytes]:
     except Refusal as refusal:
         return views.show(
             request,
-            None,
             "apply/form.html",
             title="portal.apply.title",
             error=refusal,
@@ -66,7 +65,7 @@ async def take(request: Call) -> Response[bytes]:
 @page("GET", SENT, access=Gate.ANYONE)
 async def show_sent(request: Call) -> Response[bytes]:
     """Explain the next steps after an application."""
-    return views.show(request, None, "apply/sent.html", title="portal.apply.sent")
+    return views.show(request, "apply/sent.html", title="portal.apply.sent")
 
 
 def _said(form: Form) -> dict[str, str | None]:

@@ -51,7 +51,7 @@ def chosen(name: str, form: forms.Form) -> str:
 @page("GET", FORGOTTEN, access=Gate.ANYONE)
 async def ask(request: Call) -> Response[bytes]:
     """Request a link that sets a new password."""
-    return views.show(request, None, "passwords/forgotten.html", title="portal.password.forgotten")
+    return views.show(request, "passwords/forgotten.html", title="portal.password.forgotten")
 
 
 @page("POST", FORGOTTEN, access=Gate.ANYONE, refuses=(TooManyForms,))
@@ -66,7 +66,6 @@ async def send(request: Call) -> Response[bytes]:
     except Refusal as refusal:
         return views.show(
             request,
-            None,
             "passwords/forgotten.html",
             title="portal.password.forgotten",
             error=refusal,
@@ -85,7 +84,7 @@ async def send(request: Call) -> Response[bytes]:
 @page("GET", SENT, access=Gate.ANYONE)
 async def show_sent(request: Call) -> Response[bytes]:
     """Explain the next steps after a link was requested."""
-    return views.show(request, None, "passwords/sent.html", title="portal.password.sent")
+    return views.show(request, "passwords/sent.html", title="portal.password.sent")
 
 
 @page("GET", links.PATH, access=Gate.ANYONE, query=(_TOKEN,), refuses=(links.LinkUnusable,))
@@ -131,7 +130,6 @@ async def take(request: Call) -> Response[bytes]:
 def _choice(request: Call, token: str, *, error: Refusal | None = None) -> Response[bytes]:
     return views.show(
         request,
-        None,
         "passwords/choose.html",
         title="portal.password.choose",
         error=error,
@@ -146,4 +144,4 @@ def _choice(request: Call, token: str, *, error: Refusal | None = None) -> Respo
 
 
 def _useless(request: Call, refusal: links.LinkUnusable) -> Response[bytes]:
-    return views.show(request, None, "passwords/useless.html", title="portal.password.useless", error=refusal)
+    return views.show(request, "passwords/useless.html", title="portal.password.useless", error=refusal)

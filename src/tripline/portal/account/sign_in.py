@@ -43,7 +43,7 @@ async def show(request: Call) -> Response[bytes]:
     if signed_in:
         return views.moved(request, there)
     if not any_made:
-        return views.show(request, None, "sign_in/first.html", title="portal.sign_in.first")
+        return views.show(request, "sign_in/first.html", title="portal.sign_in.first")
     return _form(request, there)
 
 
@@ -84,7 +84,7 @@ async def show_link(request: Call) -> Response[bytes]:
         )
     except LinkUnusable as refusal:
         return _useless(request, refusal)
-    return views.show(request, None, "sign_in/link.html", title="portal.sign_in.title", token=token)
+    return views.show(request, "sign_in/link.html", title="portal.sign_in.title", token=token)
 
 
 @page("POST", links.SIGN_IN_PATH, access=Gate.ANYONE, refuses=(LinkUnusable,))
@@ -129,7 +129,6 @@ def _filled(name: str, value: str) -> str:
 def _form(request: Call, there: str, *, error: Refusal | None = None, email: str = "") -> Response[bytes]:
     return views.show(
         request,
-        None,
         "sign_in/form.html",
         title="portal.sign_in.title",
         error=error,
@@ -142,7 +141,7 @@ def _form(request: Call, there: str, *, error: Refusal | None = None, email: str
 
 
 def _useless(request: Call, refusal: LinkUnusable) -> Response[bytes]:
-    return views.show(request, None, "sign_in/useless.html", title="portal.sign_in.useless", error=refusal)
+    return views.show(request, "sign_in/useless.html", title="portal.sign_in.useless", error=refusal)
 
 
 def _entered(there: str, header: dict[str, str]) -> Response[bytes]:

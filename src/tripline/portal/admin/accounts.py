@@ -69,7 +69,6 @@ async def _shown(request: Call, *, error: Refusal | None = None) -> Response[byt
     )
     return views.show(
         request,
-        visitor,
         "admin/account.html",
         title=views.Plain(found.email),
         error=error,

@@ -103,10 +103,9 @@ async def _shown(request: Call, *, error: Refusal | None = None, **values: Any) 
         found = service.read(tx, actor=visitor.actor, application_id=wanted)
         return visitor, found, service.decider(tx, actor=visitor.actor, application=found)
 
-    visitor, found, decider = await context_of(request).store.read_short(work)
+    _, found, decider = await context_of(request).store.read_short(work)
     return views.show(
         request,
-        visitor,
         "admin/application.html",
         title=views.Plain(found.service_name),
         error=error,

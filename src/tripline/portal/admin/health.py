@@ -52,7 +52,6 @@ async def show(request: Call) -> Response[bytes]:
     )
     return views.show(
         request,
-        visitor,
         "admin/health.html",
         title="portal.health.title",
         findings=[_line(visitor, each) for each in report.findings],

@@ -150,7 +150,6 @@ async def _form(request: Call, typed: Typed, *, error: Refusal | None = None) ->
     under_way = error is None and maps.under_way(found)
     return views.show(
         request,
-        visitor,
         "admin/map_form.html",
         title="portal.maps.new",
         error=error,
@@ -175,7 +174,6 @@ async def _removal(request: Call, *, error: Refusal | None = None) -> Response[b
         goes.append(visitor.say("portal.maps.goes.import"))
     return views.show(
         request,
-        visitor,
         "deletion.html",
         title="portal.maps.remove",
         error=error,

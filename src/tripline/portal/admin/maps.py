@@ -71,7 +71,6 @@ def _shown(
     at = len(_STEPS) if standing is None else _STEPS.index(standing.record.step)
     return views.show(
         request,
-        visitor,
         "admin/maps.html",
         title="portal.maps.title",
         fragment=fragment,

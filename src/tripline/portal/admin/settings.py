@@ -29,7 +29,6 @@ async def show(request: Call) -> Response[bytes]:
     found = [each for each in told if _holds(each, search.casefold())]
     return views.show(
         request,
-        visitor,
         "admin/settings.html",
         title="portal.settings.title",
         settings=found,

@@ -160,7 +160,6 @@ async def _chosen_again(
     here = {row.id for row in shown.rows}
     return views.show(
         request,
-        visitor,
         "delegation/choose.html",
         title="portal.delegation.choose.title",
         error=error,
@@ -195,7 +194,6 @@ def _previewed(
     """The preview; `back` is the list of vehicles the visitor came from, if any."""
     return views.show(
         request,
-        visitor,
         "delegation/preview.html",
         title="portal.delegation.take_back.title" if takes_back else "portal.delegation.delegate.title",
         error=error,
@@ -222,7 +220,6 @@ def _done(request: Call, visitor: Visitor, form: Form, done: Done, event: Event,
     if done.impossible:
         return views.show(
             request,
-            visitor,
             "delegation/done.html",
             title="portal.delegation.take_back.title" if takes_back else "portal.delegation.delegate.title",
             done=len(done.pairs),

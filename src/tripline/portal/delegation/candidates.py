@@ -57,7 +57,7 @@ async def show(request: Call) -> Response[bytes]:
         request, lambda tx, visitor: None if visitor.actor.company_id is None else _read(tx, visitor), short=False
     )
     if shown is None:
-        return views.without_company(request, visitor, title="portal.delegation.title")
+        return views.without_company(request, title="portal.delegation.title")
     return _shown(request, visitor, shown)
 
 
@@ -116,7 +116,6 @@ def _relations(tx: ReadTx, actor: Actor, *, delegated: bool) -> Sequence[Relatio
 def _shown(request: Call, visitor: Visitor, shown: CandidatesView, **more: Any) -> Response[bytes]:
     return views.show(
         request,
-        visitor,
         "delegation/candidates.html",
         title="portal.delegation.candidates",
         labels={TO: "portal.delegation.company_id", _PARTNER: "portal.delegation.partner"},

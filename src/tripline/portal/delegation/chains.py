@@ -125,18 +125,13 @@ async def ask_to_take_back(request: Call) -> Response[bytes]:
     """Ask before a person's right on the vehicle is taken back, and show the effects."""
     query = request.query_params
 
-    def work(tx: ReadTx) -> tuple[Visitor, UserId, Ending]:
-        visitor = visitor_in(tx, request)
+    def work(tx: ReadTx) -> tuple[UserId, Ending]:
+        actor = visitor_in(tx, request).actor
         user_id, role = _user_id(query.get(_USER, "")), _role(query.get(_RIGHT, ""))
         vehicle_id = parameters.vehicle_id(request)
-        return (
-            visitor,
-            user_id,
-            rights.ending(tx, actor=visitor.actor, user_id=user_id, vehicle_id=vehicle_id, role=role),
-        )
+        return user_id, rights.ending(tx, actor=actor, user_id=user_id, vehicle_id=vehicle_id, role=role)
 
-    visitor, user_id, ending = await context_of(request).store.read_short(work)
-    return _ending(request, visitor, user_id, ending)
+    return _ending(request, *await context_of(request).store.read_short(work))
 
 
 @page("POST", "/delegation/vehicles/{vehicleId}/rights/end", access=Action.RIGHT_GIVE_DRIVER)
@@ -160,7 +155,7 @@ async def take_back(request: Call) -> Response[bytes]:
         ending, sensors, can_return = await context.store.write(work)
     except GoesChanged as refusal:
         ending = await context.store.read_short(lambda tx: rights.ending(tx, **of))
-        return _ending(request, visitor, user_id, ending, error=refusal)
+        return _ending(request, user_id, ending, error=refusal)
     except NotFound as refusal:
         if refusal.case != "right":
             raise
@@ -179,13 +174,10 @@ async def _refused(request: Call, visitor: Visitor, error: Refusal) -> Response[
     return _page(request, visitor, shown, error=error)
 
 
-def _ending(
-    request: Call, visitor: Visitor, user_id: UserId, ending: Ending, *, error: Refusal | None = None
-) -> Response[bytes]:
+def _ending(request: Call, user_id: UserId, ending: Ending, *, error: Refusal | None = None) -> Response[bytes]:
     """The page that asks before a right is taken back."""
     return views.show(
         request,
-        visitor,
         "delegation/end_right.html",
         title=_END + ending.role,
         error=error,
@@ -270,7 +262,6 @@ def _companies(tx: ReadTx, actor: Actor, may: frozenset[Action], found: Chain) -
 def _page(request: Call, visitor: Visitor, shown: ChainView, **more: Any) -> Response[bytes]:
     return views.show(
         request,
-        visitor,
         "delegation/chain.html",
         title=views.Plain(shown.chain.vehicle_no),
         labels={"vehicleId": "portal.chain.right", "userId": "portal.chain.person"},

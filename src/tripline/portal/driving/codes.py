@@ -32,7 +32,6 @@ async def show(request: Call) -> Response[bytes]:
     address = process_of(request).public_url.rstrip("/")
     return views.show(
         request,
-        visitor,
         "driving/code.html",
         title=views.Plain(visitor.say("portal.driving.code_of", number=vehicle.vehicle_no)),
         vehicle=vehicle,

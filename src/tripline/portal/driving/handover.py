@@ -65,7 +65,7 @@ async def take(request: Call) -> Response[bytes]:
     except _AGAIN as refusal:
         return await _ask(request, error=refusal)
     except Refusal as refusal:
-        return _refused(request, visitor, refusal)
+        return _refused(request, refusal)
     notifications.send(context.signals, notifications.sensors_changed(sensors))
     left = None if person is None or person.drives == vehicle.id else person.drives_no
     notice = "taken" if left is None else "taken_left"
@@ -91,7 +91,7 @@ async def give_back(request: Call) -> Response[bytes]:
     except _AGAIN as refusal:
         return await _ask(request, error=refusal)
     except Refusal as refusal:
-        return _refused(request, visitor, refusal)
+        return _refused(request, refusal)
     notifications.send(context.signals, notifications.sensors_changed(sensors))
     return views.moved(request, PATH, notice=f"{_TEXTS}given_back", number=vehicle.vehicle_no)
 
@@ -106,13 +106,12 @@ async def _ask(request: Call, *, error: Refusal | None = None) -> Response[bytes
 
     visitor, found = await context_of(request).store.read_short(work)
     if isinstance(found, Refusal):
-        return _refused(request, visitor, found)
+        return _refused(request, found)
     vehicle, own = found.vehicle, visitor.actor.user_id
     is_own = vehicle.current_driver_id == own
     title = visitor.say(_TEXTS + ("drives" if is_own else "take_title"), number=vehicle.vehicle_no)
     return views.show(
         request,
-        visitor,
         "driving/take.html",
         title=views.Plain(title),
         error=error,
@@ -126,14 +125,13 @@ async def _ask(request: Call, *, error: Refusal | None = None) -> Response[bytes
     )
 
 
-def _refused(request: Call, visitor: Visitor, refusal: Refusal) -> Response[bytes]:
+def _refused(request: Call, refusal: Refusal) -> Response[bytes]:
     """The vehicle is out of the visitor's reach, or deleted. Raises any other refusal."""
     if refusal.kind not in (Kind.PERMISSION, Kind.NOT_FOUND):
         raise refusal
     is_gone = refusal.kind is Kind.NOT_FOUND
     return views.show(
         request,
-        visitor,
         "driving/refused.html",
         title=_TEXTS + ("gone" if is_gone else "not_permitted"),
         status=404 if is_gone else 403,

@@ -85,7 +85,6 @@ async def show(request: Call) -> Response[bytes]:
         whole = whole.plus(point.sums)
     return views.show(
         request,
-        visitor,
         "driving/home.html",
         title="portal.driving.title",
         person=person,

@@ -94,7 +94,6 @@ async def ask(request: Call, look: Look[R], *, error: Refusal | None = None) -> 
     text, submit = (visitor.say(key, name=name) for key in _TEXTS[doomed.noun])
     return views.show(
         request,
-        visitor,
         "deletion.html",
         title=doomed.title,
         error=error,

@@ -40,7 +40,7 @@ async def fleet(request: Call) -> Response[bytes]:
 @page("GET", "/offline", access=Gate.ANYONE)
 async def offline(request: Call) -> Response[bytes]:
     """The page that a browser stores and shows if the server is unreachable."""
-    return views.show(request, None, "offline.html", title="portal.trouble.offline")
+    return views.show(request, "offline.html", title="portal.trouble.offline")
 
 
 @page("GET", "/service-worker.js", access=Gate.ANYONE, answer_type="text/javascript")

@@ -121,7 +121,6 @@ def _gone(request: Call, visitor: Visitor, trouble: Trouble, form: forms.Form) -
 def _page(request: Call, trouble: Trouble, template: str, title: str, **values: Any) -> Response[bytes]:
     return views.show(
         request,
-        visitors.known(request),
         template,
         title=title,
         status=trouble.status,

@@ -21,12 +21,12 @@ from tripline.http import authentication, errors, languages
 from tripline.http.context import Call, context_of
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
-from tripline.portal.frame import addresses, environment, figures, navigation, notices
+from tripline.portal.frame import addresses, environment, figures, navigation, notices, visitors
 from tripline.portal.frame.environment import FormError
 from tripline.portal.frame.forms import Typed
 from tripline.portal.frame.notices import Undo
 from tripline.portal.frame.page import HTML
-from tripline.portal.frame.visitors import SYSTEM, Visitor
+from tripline.portal.frame.visitors import SYSTEM
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -63,7 +63,6 @@ class Plain(str):
 
 def show(
     request: Call,
-    visitor: Visitor | None,
     template: str,
     *,
     title: str,
@@ -74,13 +73,12 @@ def show(
     headers: Mapping[str, str] = _NOTHING,
     **values: Any,
 ) -> Response[bytes]:
-    """Render the page; for a script's request only the block `fragment`.
+    """Render the page for the visitor, if one was looked up; for a script's request only the block `fragment`.
 
     `title` is the key of a text, or `Plain`. `error` is the refusal of the form that the page shows again, and `labels`
     the form's labels of fields, as keys of texts. `values` go to the template.
     """
-    language = languages.asked_of(request) if visitor is None else visitor.language
-    context = context_of(request)
+    language, context = languages.asked_of(request), context_of(request)
     page = environment.Page(
         language=language,
         figures=figures.of(language, context.time_zone),
@@ -88,7 +86,7 @@ def show(
         csrf=authentication.csrf_of(request),
         error=None if error is None else _form_error(error, language, labels),
     )
-    given = _surroundings(request, visitor, language)
+    given = _surroundings(request, language)
     given["title"] = title if isinstance(title, Plain) else catalogue.text(title, language)
     given["error"] = page.error
     given |= values
@@ -103,9 +101,9 @@ def show(
     return answer
 
 
-def without_company(request: Call, visitor: Visitor, *, title: str) -> Response[bytes]:
+def without_company(request: Call, *, title: str) -> Response[bytes]:
     """The page for accounts without a company, in place of a page about one with this title."""
-    return show(request, visitor, "without_company.html", title=title)
+    return show(request, "without_company.html", title=title)
 
 
 def moved(
@@ -170,8 +168,9 @@ def unchanged() -> Response[bytes]:
     return Response(b"", status_code=HTTPStatus.NO_CONTENT, media_type=HTML, headers=HEADERS)
 
 
-def _surroundings(request: Call, visitor: Visitor | None, language: Language) -> dict[str, Any]:
+def _surroundings(request: Call, language: Language) -> dict[str, Any]:
     """Values of every template."""
+    visitor = visitors.known(request)
     notice = notices.taken(request, language)
     return {
         "visitor": visitor,

@@ -61,16 +61,16 @@ async def draft(request: Call) -> Response[bytes]:
         return await _matching(request, visitor, found)
     if found.state in (State.CHECKED, State.DONE):
         return await _preview(request, visitor, found)
-    return _working(request, visitor, found)
+    return _working(request, found)
 
 
 @page("GET", "/import/{draftId}/progress", access=drafts.ANY_KIND)
 async def progress(request: Call) -> Response[bytes]:
     """Progress of the work on a draft."""
-    visitor, found = await found_in(request)
+    _, found = await found_in(request)
     if found.state is not State.ARRIVING and found.state not in WORKED_ON:
         return views.moved(request, _address(request))
-    return _working(request, visitor, found, fragment="progress")
+    return _working(request, found, fragment="progress")
 
 
 @page("GET", "/import/{draftId}/columns", access=drafts.ANY_KIND)
@@ -106,7 +106,6 @@ def _discarding(request: Call, visitor: Visitor, found: Draft, *, error: Refusal
     what = {State.ARRIVING: "arriving", State.DONE: "done"}.get(found.state, "open")
     return views.show(
         request,
-        visitor,
         "imports/discard.html",
         title="portal.import.throw_away_draft",
         error=error,
@@ -249,7 +248,6 @@ async def _matching(
         changes = [(headers[each.name], named(each.now), named(each.typed)) for each in clash.changed]
     return views.show(
         request,
-        visitor,
         "imports/matching.html",
         title=views.Plain(found.name),
         status=409 if clash is not None else None if error is None else 400,
@@ -309,7 +307,6 @@ async def _preview(request: Call, visitor: Visitor, found: Draft, *, error: Refu
 
     return views.show(
         request,
-        visitor,
         "imports/preview.html",
         title=views.Plain(found.name),
         error=error,
@@ -356,10 +353,9 @@ def _tab(visitor: Visitor, found: Draft, name: str, current: str, search: str) -
     }
 
 
-def _working(request: Call, visitor: Visitor, found: Draft, **more: Any) -> Response[bytes]:
+def _working(request: Call, found: Draft, **more: Any) -> Response[bytes]:
     return views.show(
         request,
-        visitor,
         "imports/working.html",
         title=views.Plain(found.name),
         draft=found,

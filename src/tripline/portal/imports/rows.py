@@ -96,7 +96,6 @@ async def _form(
     places = range(max(len(found.header), len(view.cells)))
     return views.show(
         request,
-        visitor,
         "imports/row.html",
         title=views.Plain(visitor.say("portal.import.one_row", row=view.number)),
         draft=found,
@@ -146,7 +145,6 @@ async def _in_place(request: Call, place: Mapping[str, str]) -> Response[bytes]:
     tab = place["rows"] if place["rows"] in import_drafts.TABS else "bad"
     return views.show(
         request,
-        visitor,
         "imports/preview.html",
         title=views.Plain(found.name),
         previous=None,

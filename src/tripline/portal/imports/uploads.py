@@ -137,14 +137,13 @@ async def _start(request: Call, **values: Any) -> Response[bytes]:
         request, lambda tx, visitor: drafts.listed(tx, actor=visitor.actor, now_ms=context.clock())
     )
     if visitor.company is None:
-        return views.without_company(request, visitor, title="portal.import.title")
+        return views.without_company(request, title="portal.import.title")
     state = views.state_of([(each.id, each.state, each.rows, each.bad) for each in mine])
     if views.is_shown(request, state):
         return views.unchanged()
     kinds = [kind.noun for kind in import_kinds.KINDS.values() if visitor.may(kind.action)]
     return views.show(
         request,
-        visitor,
         "imports/start.html",
         title="portal.import.title",
         fragment="drafts" if views.target_of(request) == "own-drafts" else views.CONTENT,

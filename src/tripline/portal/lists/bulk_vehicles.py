@@ -82,7 +82,6 @@ async def undo(request: Call) -> Response[bytes]:
         return _done(request, form, back, moved, by["now_ms"])
     return views.show(
         request,
-        visitor,
         "delegation/done.html",
         title=f"{_TEXTS}{_VERBS[back]}.title",
         done=len(moved),
@@ -104,7 +103,6 @@ async def delegate(request: Call) -> Response[bytes]:
     companies = await context_of(request).store.read(lambda tx: candidates.receivers_of(tx, visitor.actor))
     return views.show(
         request,
-        visitor,
         "vehicles/delegate.html",
         title="portal.delegation.choose.title",
         chosen=chosen,
@@ -152,7 +150,6 @@ def _previewed(
     """The preview of the event; `clash` holds the differences from the confirmed preview."""
     return views.show(
         request,
-        visitor,
         "vehicles/preview.html",
         title=f"{_TEXTS}{_VERBS[event]}.title",
         error=deletions.GoesChanged("vehicles") if clash else None,

@@ -26,12 +26,11 @@ _PATH: Final = "/fleet/companies"
 async def sizes(request: Call) -> Response[bytes]:
     """Counts of vehicles, sensors and people for each company of a page."""
     wanted = tables.asked(request, COMPANIES)
-    visitor, rows = await visitor_and(
+    _, rows = await visitor_and(
         request, lambda tx, visitor: COMPANIES.page(tx, visitor.actor, wanted, wanted.page_request()).rows, short=False
     )
     return views.show(
         request,
-        visitor,
         "lists/companies_sizes.html",
         title="portal.lists.companies.title",
         fragment="sizes",

@@ -121,13 +121,12 @@ async def ask_again(request: Call) -> Response[bytes]:
 @page("GET", "/exports", access=Gate.ACCOUNT)
 async def own(request: Call) -> Response[bytes]:
     """The visitor's finished and pending exports."""
-    visitor, found = await visitor_and(request, lambda tx, visitor: service.own(tx, actor=visitor.actor))
+    _, found = await visitor_and(request, lambda tx, visitor: service.own(tx, actor=visitor.actor))
     state = views.state_of([(each.id, each.state, each.done) for each in found])
     if views.is_shown(request, state):
         return views.unchanged()
     return views.show(
         request,
-        visitor,
         "exports/list.html",
         title="portal.exports.title",
         fragment="files" if views.target_of(request) == "files" else views.CONTENT,
@@ -140,8 +139,17 @@ async def own(request: Call) -> Response[bytes]:
 @page("GET", "/exports/{exportId}", access=Gate.ACCOUNT)
 async def one(request: Call) -> Response[bytes]:
     """Progress of an export, with the download link."""
-    visitor, found = await _found(request)
-    return _shown(request, visitor, found)
+    _, found = await _found(request)
+    return views.show(
+        request,
+        "exports/one.html",
+        title=views.Plain(found.name),
+        fragment="progress" if views.target_of(request) == "export" else views.CONTENT,
+        export=found,
+        unfinished=found.state in UNFINISHED,
+        done=found.state is State.DONE,
+        back=TABLES[found.noun].path if found.noun in TABLES else "/fleet",
+    )
 
 
 @page("POST", "/exports/{exportId}/cancel", access=Gate.ACCOUNT)
@@ -202,21 +210,6 @@ async def _found(request: Call) -> tuple[Visitor, Export]:
     export_id = RecordId(parameters.path_id(request, "exportId"))
 
     return await visitor_and(request, lambda tx, visitor: service.read(tx, actor=visitor.actor, export_id=export_id))
-
-
-def _shown(request: Call, visitor: Visitor, found: Export) -> Response[bytes]:
-    is_progress = views.target_of(request) == "export"
-    return views.show(
-        request,
-        visitor,
-        "exports/one.html",
-        title=views.Plain(found.name),
-        fragment="progress" if is_progress else views.CONTENT,
-        export=found,
-        unfinished=found.state in UNFINISHED,
-        done=found.state is State.DONE,
-        back=TABLES[found.noun].path if found.noun in TABLES else "/fleet",
-    )
 
 
 def _name(visitor: Visitor, table: Table, kind: Form, zone: ZoneInfo, now_ms: int) -> str:

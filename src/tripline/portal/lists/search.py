@@ -21,13 +21,12 @@ _PLACES: Final = (_FOUND, "quick-found")
 async def search(request: Call) -> Response[bytes]:
     """Records within the visitor's reach that begin with the text, or whose number ends with it."""
     text = request.query_params.get("q", "").strip()[:255]
-    visitor, found = await visitor_and(
+    _, found = await visitor_and(
         request, lambda tx, visitor: service.find(tx, actor=visitor.actor, text=text), short=False
     )
     target = views.target_of(request)
     return views.show(
         request,
-        visitor,
         "search/search.html",
         title="portal.search.title",
         fragment=_FOUND if target in _PLACES else views.CONTENT,

@@ -80,12 +80,11 @@ async def listed(request: Call, table: Table) -> Response[bytes]:
         found = found._replace(page=msgspec.structs.replace(found.page, rows=rows))
     title, create = f"{_TEXTS}{table.noun}.title", table.create
     if visitor.company is None and (create not in _WITHOUT_COMPANY or visitor.role is Authority.COMPANY_ADMIN):
-        return views.without_company(request, visitor, title=title)
+        return views.without_company(request, title=title)
     if "seen" in found.more and views.is_shown(request, found.more["seen"]):
         return views.unchanged()
     answer = views.show(
         request,
-        visitor,
         table.template,
         title=title,
         fragment=_LIST if views.target_of(request) in (_LIST, *table.parts) else views.CONTENT,
@@ -104,12 +103,9 @@ async def listed(request: Call, table: Table) -> Response[bytes]:
 async def counted(request: Call, table: Table) -> Response[bytes]:
     """Number of rows that match the query, in words."""
     wanted = tables.asked(request, table)
-    visitor, number = await visitor_and(
-        request, lambda tx, visitor: table.count(tx, visitor.actor, wanted), short=False
-    )
+    _, number = await visitor_and(request, lambda tx, visitor: table.count(tx, visitor.actor, wanted), short=False)
     return views.show(
         request,
-        visitor,
         "lists/count.html",
         title=f"{_TEXTS}{table.noun}.title",
         fragment="count",

@@ -276,11 +276,10 @@ async def sums(request: Call) -> Response[bytes]:
         except TooLong:
             return visitor, None
 
-    visitor, found = await context_of(request).store.read(work)
+    _, found = await context_of(request).store.read(work)
     score = None if found is None else found.score
     return views.show(
         request,
-        visitor,
         "lists/trip_sums.html",
         title="portal.lists.trips.sums",
         fragment="sums",

@@ -59,7 +59,6 @@ async def show(request: Call) -> Response[bytes]:
     visitor = await visitor_of(request)
     return views.show(
         request,
-        visitor,
         "live/map.html",
         title="portal.live.title",
         texts=_texts(visitor),

@@ -59,7 +59,7 @@ async def overview(request: Call) -> Response[bytes]:
     """Addresses, wanted messages, and the state of delivery."""
     visitor = await visitor_of(request)
     if visitor.actor.company_id is None:
-        return views.without_company(request, visitor, title="portal.pushes.title")
+        return views.without_company(request, title="portal.pushes.title")
     return await _overview(request, visitor)
 
 
@@ -84,7 +84,7 @@ async def show_secret(request: Call) -> Response[bytes]:
     context = context_of(request)
     own, now_ms = own_of(visitor.actor), context.clock()
     found = await context.store.write(lambda tx: service.secret(tx, actor=visitor.actor, company_id=own, now_ms=now_ms))
-    return _secret(request, visitor, found, now_ms)
+    return _secret(request, found, now_ms)
 
 
 @page("POST", "/pushes/secret/rotate", access=Action.PUSH_MANAGE)
@@ -105,7 +105,7 @@ async def rotate(request: Call) -> Response[bytes]:
     except GoesChanged as refusal:
         return await _overview(request, visitor, error=refusal)
     notifications.send(context.signals, notifications.company_changed(own))
-    return _secret(request, visitor, made, by["now_ms"])
+    return _secret(request, made, by["now_ms"])
 
 
 @page("POST", "/pushes/send", access=Action.PUSH_MANAGE)
@@ -163,7 +163,6 @@ async def _overview(
     shown = await context_of(request).store.read(work)
     return views.show(
         request,
-        visitor,
         "pushes/overview.html",
         title="portal.pushes.title",
         error=error,
@@ -178,11 +177,10 @@ def _digest(secret: Secret | None) -> str:
     return digests.of({"made": str(secret.created_ms) if secret is not None and secret.former is not None else ""})
 
 
-def _secret(request: Call, visitor: Visitor, found: Secret, now_ms: int) -> Response[bytes]:
+def _secret(request: Call, found: Secret, now_ms: int) -> Response[bytes]:
     until_ms = found.former_until_ms
     return views.show(
         request,
-        visitor,
         "pushes/secret.html",
         title="portal.pushes.secret",
         secret=secrets.shown(found.secret),

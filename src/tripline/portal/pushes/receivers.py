@@ -82,7 +82,6 @@ async def change(request: Call) -> Response[bytes]:
 def _form(request: Call, visitor: Visitor, shown: FormValues, *, error: Refusal | None = None) -> Response[bytes]:
     return views.show(
         request,
-        visitor,
         "pushes/addresses.html",
         title="portal.pushes.change",
         error=error,

@@ -241,7 +241,6 @@ async def _choose(
 
     return views.show(
         request,
-        visitor,
         "vehicles/assign.html",
         title=_TEXTS + what,
         error=error,

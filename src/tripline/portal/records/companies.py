@@ -196,7 +196,6 @@ async def _detail(request: Call, own_id: CompanyId | None, *, up: str | None) ->
     visitor, found, lines = await context_of(request).store.read_short(work)
     return views.show(
         request,
-        visitor,
         "companies/detail.html",
         title=views.Plain(found.company.name),
         found=found,
@@ -222,7 +221,6 @@ def _form(
     back = None if new == "new_own" else LIST
     return views.show(
         request,
-        visitor,
         "companies/form.html",
         title="portal.companies.edit" if company else f"portal.companies.{new}",
         error=error,

@@ -72,7 +72,7 @@ async def whole(request: Call, thing: Thing, name: str, *, base: str) -> Respons
     visitor, thing_id, known, found = await context_of(request).store.read_short(work)
     title = "portal.history.title" if known is None else views.Plain(visitor.say("portal.history.of", name=known))
     up = f"{base}/{thing_id}"
-    return views.show(request, visitor, "history.html", title=title, history=found, name=known, up=up)
+    return views.show(request, "history.html", title=title, history=found, name=known, up=up)
 
 
 def _page(tx: ReadTx, visitor: Visitor, thing: Thing, thing_id: str, *, limit: int, after: str | None = None) -> Lines:

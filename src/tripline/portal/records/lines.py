@@ -85,7 +85,6 @@ async def _line(
         return views.unchanged()
     return views.show(
         request,
-        visitor,
         "lines/line.html",
         title=views.Plain(sensor.serial_no),
         fragment="part" if views.target_of(request) == "line" else views.CONTENT,

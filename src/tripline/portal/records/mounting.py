@@ -99,16 +99,16 @@ async def choose(request: Call) -> Response[bytes]:
     """Choose the vehicle for the sensor, with suggestions for the typed beginning of its number."""
     typed = windows.text(request, "vehicleNo")
 
-    def work(tx: ReadTx) -> tuple[Visitor, Placed, str, list[str]]:
+    def work(tx: ReadTx) -> tuple[Placed, str, list[str]]:
         visitor = visitor_in(tx, request)
         number = typed or _number_asked(tx, request, visitor)
-        return visitor, _placed(tx, request, visitor), number, _numbers(tx, visitor, number)
+        return _placed(tx, request, visitor), number, _numbers(tx, visitor, number)
 
-    visitor, placed, number, numbers = await context_of(request).store.read_short(work)
+    placed, number, numbers = await context_of(request).store.read_short(work)
     if views.target_of(request) == NUMBERS:
         title = "portal.mounting.mount"
-        return views.show(request, visitor, "mounting/numbers.html", title=title, fragment="numbers", numbers=numbers)
-    return _form(request, visitor, placed, number=number, numbers=numbers)
+        return views.show(request, "mounting/numbers.html", title=title, fragment="numbers", numbers=numbers)
+    return _form(request, placed, number=number, numbers=numbers)
 
 
 @page("GET", "/fleet/vehicles/{vehicleId}/sensor", access=Action.SENSOR_MOUNT)
@@ -116,19 +116,18 @@ async def choose_sensor(request: Call) -> Response[bytes]:
     """Choose the sensor to mount on a vehicle."""
     asked = windows.text(request, "q")
 
-    def work(tx: ReadTx) -> tuple[Visitor, Vehicle, Page[ListedSensor]]:
+    def work(tx: ReadTx) -> tuple[Vehicle, Page[ListedSensor]]:
         visitor = visitor_in(tx, request)
         vehicle_id = parameters.vehicle_id(request)
         vehicle = vehicles.read(tx, actor=visitor.actor, vehicle_id=vehicle_id)
         own = access.company_of(visitor.actor)
         filters = Filters(search=asked or None, mounted=False, company_id=own)
         page_request = PageRequest(limit=SENSORS, by="serial")
-        return visitor, vehicle, lists.SENSORS.page(tx, actor=visitor.actor, filters=filters, page_request=page_request)
+        return vehicle, lists.SENSORS.page(tx, actor=visitor.actor, filters=filters, page_request=page_request)
 
-    visitor, vehicle, found = await context_of(request).store.read(work)
+    vehicle, found = await context_of(request).store.read(work)
     return views.show(
         request,
-        visitor,
         "mounting/choose.html",
         title="portal.mounting.choose",
         vehicle=vehicle,
@@ -161,7 +160,7 @@ async def mount(request: Call) -> Response[bytes]:
         placed, numbers = await context.store.read_short(
             lambda tx: (_placed(tx, request, visitor), _numbers(tx, visitor, number))
         )
-        return _form(request, visitor, placed, number=number, numbers=numbers, error=forms.of_form(refusal))
+        return _form(request, placed, number=number, numbers=numbers, error=forms.of_form(refusal))
     path = f"/fleet/sensors/{sensor_id}"
     if call is None:
         left = await context.store.read_short(lambda tx: _leaving(tx, request, visitor))
@@ -182,7 +181,6 @@ async def progress(request: Call) -> Response[bytes]:
     visitor, found = await visitor_and(request, work)
     return views.show(
         request,
-        visitor,
         "mounting/progress.html",
         title="portal.mounting.progress",
         fragment="progress",
@@ -232,21 +230,19 @@ async def unmount(request: Call) -> Response[bytes]:
 async def calls(request: Call) -> Response[bytes]:
     """Calls to the sensor's device with their answers, newest first."""
 
-    def work(tx: ReadTx) -> tuple[Visitor, Sensor, list[StoredCall]]:
-        visitor = visitor_in(tx, request)
-        sensor_id, actor = parameters.sensor_id(request), visitor.actor
+    def work(tx: ReadTx) -> tuple[Sensor, list[StoredCall]]:
+        actor, sensor_id = visitor_in(tx, request).actor, parameters.sensor_id(request)
         admission.admit(tx, actor, Action.RPC_READ, Thing.SENSOR, sensor_id)
         span = Span(limit=CALLS + 1, after=windows.text(request, "after") or None)
         try:
             found = requests.of_sensor(tx, actor=actor, sensor_id=sensor_id, span=span)
         except UnknownOffset:
             found = requests.of_sensor(tx, actor=actor, sensor_id=sensor_id, span=Span(limit=CALLS + 1))
-        return visitor, service.read(tx, actor=actor, sensor_id=sensor_id), list(found)
+        return service.read(tx, actor=actor, sensor_id=sensor_id), list(found)
 
-    visitor, sensor, found = await context_of(request).store.read(work)
+    sensor, found = await context_of(request).store.read(work)
     return views.show(
         request,
-        visitor,
         "mounting/calls.html",
         title="portal.mounting.calls",
         sensor=sensor,
@@ -263,17 +259,10 @@ def _undone(path: str, before: Sensor, after: Placed) -> Undo | None:
 
 
 def _form(
-    request: Call,
-    visitor: Visitor,
-    placed: Placed,
-    *,
-    number: str,
-    numbers: Sequence[str],
-    error: Refusal | None = None,
+    request: Call, placed: Placed, *, number: str, numbers: Sequence[str], error: Refusal | None = None
 ) -> Response[bytes]:
     return views.show(
         request,
-        visitor,
         "mounting/mount.html",
         title="portal.mounting.mount",
         error=error,
@@ -297,7 +286,6 @@ def _unmount_form(
     ends = {what: count for what, count in leaving.counts.items() if what not in goes_on}
     return views.show(
         request,
-        visitor,
         "mounting/unmount.html",
         title="portal.mounting.cancel_activation" if awaits else "portal.mounting.unmount",
         error=error,

@@ -79,7 +79,6 @@ async def detail(request: Call, role: Authority) -> Response[bytes]:
     visitor, found, lines = await context_of(request).store.read_short(work)
     return views.show(
         request,
-        visitor,
         "people/detail.html",
         title=views.Plain(found.user.name),
         found=found,
@@ -251,7 +250,6 @@ def _form(
     title, submit = ("new", "register") if user is None else ("edit", "save")
     return views.show(
         request,
-        visitor,
         "people/form.html",
         title=noun + title,
         error=error,

@@ -108,7 +108,6 @@ async def detail(request: Call) -> Response[bytes]:
     sensor, latest = found.sensor, found.latest
     return views.show(
         request,
-        visitor,
         "sensors/detail.html",
         title=views.Plain(sensor.serial_no),
         found=found,
@@ -132,10 +131,8 @@ async def detail(request: Call) -> Response[bytes]:
 async def token(request: Call) -> Response[bytes]:
     """The access token of a sensor, on request, for roles that may read it."""
     context, action = context_of(request), Action.SENSOR_CREDENTIAL_READ
-    visitor, sensor = await context.store.read_short(lambda tx: _found(tx, request, action))
-    return views.show(
-        request, visitor, "sensors/token.html", title="portal.sensors.token", sensor=sensor, up=_path(sensor.id)
-    )
+    _, sensor = await context.store.read_short(lambda tx: _found(tx, request, action))
+    return views.show(request, "sensors/token.html", title="portal.sensors.token", sensor=sensor, up=_path(sensor.id))
 
 
 @page("GET", "/fleet/sensors/{sensorId}/edit", access=Action.SENSOR_MODIFY)
@@ -222,7 +219,6 @@ async def _renewed(request: Call) -> Response[bytes]:
         return views.unchanged()
     return views.show(
         request,
-        visitor,
         "sensors/connection.html",
         title="portal.sensors.connection",
         fragment="connection",
@@ -256,7 +252,6 @@ def _form(
     """The form of a new sensor, or of the given one."""
     return views.show(
         request,
-        visitor,
         "sensors/form.html",
         title="portal.sensors.new" if sensor is None else "portal.sensors.edit",
         error=error,

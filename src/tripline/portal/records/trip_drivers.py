@@ -159,7 +159,6 @@ async def _choose(request: Call, chosen_id: UserId | None, *, error: Refusal | N
 
     return views.show(
         request,
-        visitor,
         "trips/driver.html",
         title="portal.trip_driver.title",
         error=error,

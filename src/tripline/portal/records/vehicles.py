@@ -95,7 +95,6 @@ async def detail(request: Call) -> Response[bytes]:
     }
     return views.show(
         request,
-        visitor,
         "vehicles/detail.html",
         title=number,
         found=found,
@@ -232,7 +231,6 @@ def _form(
     """The form of a new vehicle, or of the given one."""
     return views.show(
         request,
-        visitor,
         "vehicles/form.html",
         title="portal.vehicles.new" if vehicle is None else "portal.vehicles.edit",
         error=error,

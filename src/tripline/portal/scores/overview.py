@@ -41,7 +41,6 @@ async def overview(request: Call) -> Response[bytes]:
     company_id = visitor.actor.company_id
     return views.show(
         request,
-        visitor,
         "scores/overview.html",
         title="portal.scores.title",
         found=found,

@@ -103,7 +103,6 @@ async def every(request: Call) -> Response[bytes]:
     company_id = visitor.actor.company_id
     return views.show(
         request,
-        visitor,
         "scores/policies.html",
         title="portal.policy.title",
         policies=policy_words.of(visitor, known),
@@ -313,7 +312,6 @@ def _shown(
         choice = NONE if wanted.no is None else str(wanted.no)
     return views.show(
         request,
-        visitor,
         "scores/policy.html",
         title=views.Plain(visitor.say("portal.policy.of", name=shown.name or visitor.say("portal.record.elsewhere"))),
         fragment=fragment,

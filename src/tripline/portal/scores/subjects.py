@@ -150,7 +150,6 @@ async def _show(request: Call, kind: Subject, name: str) -> Response[bytes]:
         whole = whole.plus(point.sums)
     return views.show(
         request,
-        visitor,
         "scores/subject.html",
         title=views.Plain(visitor.say(_TEXTS + "of", name=shown.name or visitor.say("portal.record.elsewhere"))),
         shown=shown,

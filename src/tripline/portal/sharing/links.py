@@ -52,10 +52,10 @@ Reading: TypeAlias = Callable[[Call, ReadTx, Visitor], Subject]
 @page("GET", PATH, access=Action.VEHICLE_SHARE)
 async def show(request: Call) -> Response[bytes]:
     """The company's links that work, on vehicles that the visitor may share."""
-    visitor, links = await visitor_and(
+    _, links = await visitor_and(
         request, lambda tx, visitor: service.of_company(tx, actor=visitor.actor, now_ms=context_of(request).clock())
     )
-    return views.show(request, visitor, "sharing/links.html", title="portal.shares.title", links=links)
+    return views.show(request, "sharing/links.html", title="portal.shares.title", links=links)
 
 
 @page("GET", "/fleet/vehicles/{vehicleId}/share", access=Action.VEHICLE_SHARE)
@@ -122,7 +122,6 @@ async def _make(request: Call, read: Reading) -> Response[bytes]:
         return _form(request, visitor, subject, error=forms.of_form(refusal), labels=_LABELS)
     return views.show(
         request,
-        visitor,
         "sharing/made.html",
         title="portal.shares.made",
         subject=subject,
@@ -147,7 +146,6 @@ def _lasting(visitor: Visitor, hours: int) -> str:
 def _form(request: Call, visitor: Visitor, subject: Subject, **values: Any) -> Response[bytes]:
     return views.show(
         request,
-        visitor,
         "sharing/make.html",
         title="portal.shares.make" if subject.trip is None else "portal.shares.make_trip",
         subject=subject,

@@ -62,7 +62,6 @@ async def show(request: Call) -> Response[bytes]:
     texts["gone"] = catalogue.sentence(LinkGone(), language)
     return views.show(
         request,
-        None,
         "sharing/shared.html",
         title="portal.shares.page.title",
         headers={"referrer-policy": "no-referrer"},

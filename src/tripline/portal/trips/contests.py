@@ -147,7 +147,6 @@ async def _contest(
     event: Cost | None = next((each for each in told.costs if event_id and each.event_id == event_id), None)
     return views.show(
         request,
-        visitor,
         "trips/contest.html",
         title="portal.trip.contest.title",
         error=error,
@@ -177,7 +176,6 @@ async def _decision(request: Call, *, answer: str = "", error: Refusal | None = 
     figure = figures.of(visitor.language, context.time_zone)
     return views.show(
         request,
-        visitor,
         "trips/decide.html",
         title="portal.trip.decide.title",
         error=error,

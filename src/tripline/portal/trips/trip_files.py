@@ -91,7 +91,6 @@ async def paper(request: Call) -> Response[bytes]:
     sketch = await asyncio.to_thread(lambda: _sketch(track.of_packed(found.packed, found.rules, most=_SKETCH)))
     return views.show(
         request,
-        visitor,
         "trips/print.html",
         title=views.Plain(told.sentence),
         sketch=sketch,
@@ -115,7 +114,6 @@ async def raw(request: Call) -> Response[bytes]:
         events = await context_of(request).store.read_short(lambda tx: trip_view.device_events(tx, view))
     return views.show(
         request,
-        visitor,
         "trips/samples.html",
         title="portal.trip.raw.title",
         base=f"{PATH}/{view.trip.id}",

@@ -79,12 +79,11 @@ async def show(request: Call) -> Response[bytes]:
         if views.is_shown(request, state):
             return views.unchanged()
         return views.show(
-            request, visitor, "trips/trip.html", title="portal.trip.title", fragment=_CHANGED, changed=True, state=state
+            request, "trips/trip.html", title="portal.trip.title", fragment=_CHANGED, changed=True, state=state
         )
     told = await told_of(request, trip_id)
     return views.show(
         request,
-        visitor,
         "trips/trip.html",
         title=views.Plain(told.sentence),
         state=state,

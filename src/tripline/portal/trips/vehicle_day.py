@@ -100,7 +100,6 @@ async def show(request: Call) -> Response[bytes]:
     figure = figures.of(visitor.language, zone)
     return views.show(
         request,
-        visitor,
         "trips/vehicle_day.html",
         title=views.Plain(sentence(visitor, found, number, figure)),
         day=found,
