@@ -11,7 +11,7 @@ from litestar.response import Response
 
 from tripline.domain import vehicles
 from tripline.domain.access import Action
-from tripline.domain.ids import SensorId, UserId
+from tripline.domain.ids import SensorId
 from tripline.domain.refusals import Kind, Refusal
 from tripline.domain.vehicles import PreviousAssignment, Vehicle
 from tripline.http import changes, parameters
@@ -21,14 +21,13 @@ from tripline.portal.driving.home import PATH
 from tripline.portal.frame import forms, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
+from tripline.portal.records import choices
 from tripline.services import notifications
 from tripline.services.fleet import assignments
 from tripline.services.fleet.assignments import Chosen, Taking
 from tripline.store.transactions import ReadTx, WriteTx
 
 _TEXTS: Final = "portal.driving."
-_SHOWN_ID: Final = "shownId"
-"""The field with the vehicle's driver at rendering; empty for none."""
 _AGAIN: Final = (vehicles.NotActivated, vehicles.Occupied, vehicles.AssignedMeanwhile, vehicles.OtherDriver)
 """Refusals that the page shows with the vehicle's present state."""
 
@@ -44,18 +43,15 @@ async def take(request: Call) -> Response[bytes]:
     """Take the vehicle; ends the visitor's driving elsewhere."""
     form, visitor = await forms.read(request), await visitor_of(request)
     context, own = context_of(request), visitor.actor.user_id
-    shown, now_ms = form.text(_SHOWN_ID), context.clock()
-    shown_id = UserId(parameters.uuid_of(shown, _SHOWN_ID)) if shown else None
+    shown_id, by = choices.shown_id(form), changes.by(request, visitor.actor)
 
     def work(tx: WriteTx) -> tuple[Vehicle, list[SensorId], Chosen | None]:
         person = assignments.chosen(tx, actor=visitor.actor, user_id=own)
         vehicle, sensors = assignments.set_driver(
             tx,
-            actor=visitor.actor,
+            **by,
             vehicle_id=parameters.vehicle_id(request),
             driver_id=own,
-            ids=context.ids,
-            now_ms=now_ms,
             seen=PreviousAssignment(shown_id, None if person is None else person.drives),
         )
         return vehicle, sensors, person

@@ -2,15 +2,15 @@
 
 import base64
 import re
-from collections.abc import Sequence
-from typing import Annotated, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Final
 from urllib.parse import quote, urlencode, urlsplit
 
 import msgspec
 from msgspec import Meta
 
 from tripline.http.context import Call
-from tripline.store.listing.pages import Place
+from tripline.store.listing.pages import Page, PageRequest, Place
 
 HOME: Final = "/"
 SIGN_IN: Final = "/sign-in"
@@ -86,6 +86,20 @@ def place(token: str | None) -> Place | None:
         return Place(*_PLACE.decode(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))))
     except (ValueError, msgspec.DecodeError):
         return None
+
+
+def page_request(query: Mapping[str, str], *, by: str, limit: int, descending: bool = False) -> PageRequest:
+    """The page of a list that the query asks for."""
+    back = query.get(BEFORE)
+    return PageRequest(
+        limit=limit, by=by, descending=descending, place=place(back or query.get(AFTER)), back=bool(back)
+    )
+
+
+def neighbours(found: Page[Any], beside: Callable[[str, str], str]) -> tuple[str | None, str | None]:
+    """The addresses of the pages before and after this one; `beside` makes one of a query parameter and its cursor."""
+    first, last = found.first if found.more_before else None, found.last if found.more_behind else None
+    return first and beside(BEFORE, of_place(first)), last and beside(AFTER, of_place(last))
 
 
 def _path(request: Call) -> str:

@@ -200,8 +200,8 @@ def _shown(request: Call, visitor: Visitor, table: Table, wanted: ListRequest, r
 
     keys, query = wanted.columns, request.scope["query_string"].decode("latin-1")
     found = read.page
-    first, last = found.first if found.more_before else None, found.last if found.more_behind else None
     more = found.more_before or found.more_behind
+    previous, following = addresses.neighbours(found, lambda name, cursor: here(**{name: cursor}))
     filters = {
         each.key: [(value, _option(visitor, each.key, value)) for value in each.values]
         for each in table.filters
@@ -227,8 +227,8 @@ def _shown(request: Call, visitor: Visitor, table: Table, wanted: ListRequest, r
         chips=tuple(_chips(table, visitor, wanted, read.named, here)),
         kept=_kept_values(request),
         columns=tuple((each.key, table.heading(each, visitor.language)) for each in table.columns[1:]),
-        previous=first and here(**{addresses.BEFORE: addresses.of_place(first)}),
-        next=last and here(**{addresses.AFTER: addresses.of_place(last)}),
+        previous=previous,
+        next=following,
         count=here().replace(table.path, f"{table.path}{tables.COUNT}", 1) if more else None,
         sizes=f"{table.path}{tables.SIZES}?{query}" if any(each.kind is Kind.SIZE for each in columns) else None,
         cleared=here(**{addresses.SEARCH: None, **dict.fromkeys(_lifted(table, wanted))}),

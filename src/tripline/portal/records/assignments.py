@@ -7,7 +7,7 @@ Not here: the vehicle's own page (`vehicles.py`), rights on it (`delegation/chai
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from litestar.response import Response
@@ -15,33 +15,24 @@ from litestar.response import Response
 from tripline.domain import vehicles
 from tripline.domain.access import Action, Authority
 from tripline.domain.ids import SensorId, UserId, VehicleId
-from tripline.domain.people import DRIVING_ROLES
 from tripline.domain.refusals import Refusal
 from tripline.domain.vehicles import AssignedMeanwhile, PreviousAssignment, Vehicle
 from tripline.http import changes, parameters
 from tripline.http.changes import By
 from tripline.http.context import Call, context_of
-from tripline.portal.frame import addresses, forms, views, words
+from tripline.portal.frame import addresses, forms, views
 from tripline.portal.frame.notices import Undo
 from tripline.portal.frame.page import page
-from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
+from tripline.portal.frame.visitors import visitor_and, visitor_of
+from tripline.portal.records import choices
 from tripline.services import notifications
 from tripline.services.fleet import assignments as service
 from tripline.services.fleet import vehicles as records
-from tripline.services.fleet.assignments import Choosing, Chosen
-from tripline.store.listing.pages import PageRequest
+from tripline.services.fleet.assignments import Chosen
 from tripline.store.transactions import ReadTx, WriteTx
 
-SHOWN: Final = 20
-"""People on a page."""
-_PERSON: Final = "userId"
-_SHOWN_ID: Final = "shownId"
-"""The field with the director or driver at rendering; empty for none."""
 _DRIVES: Final = "drivesId"
 """The field with the vehicle that the chosen person drove at rendering; empty for none."""
-_CHOSEN: Final = "chosen"
-"""The query parameter with the chosen person."""
-_ROLE: Final = "role"
 _TEXTS: Final = "portal.assignments."
 _DIRECTOR: Final = "director"
 _DRIVER: Final = "driver"
@@ -66,13 +57,13 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
 @page("GET", "/fleet/vehicles/{vehicleId}/director", access=Action.VEHICLE_ASSIGN_DIRECTOR)
 async def choose_director(request: Call) -> Response[bytes]:
     """Choose the managing director of a vehicle."""
-    return await _choose(request, _DIRECTOR, chosen_id=_chosen_before(request))
+    return await _choose(request, _DIRECTOR, chosen_id=choices.chosen_before(request))
 
 
 @page("GET", "/fleet/vehicles/{vehicleId}/driver", access=Action.VEHICLE_ASSIGN_DRIVER)
 async def choose_driver(request: Call) -> Response[bytes]:
     """Choose the new driver of a vehicle."""
-    return await _choose(request, _DRIVER, chosen_id=_chosen_before(request))
+    return await _choose(request, _DRIVER, chosen_id=choices.chosen_before(request))
 
 
 @page(
@@ -149,7 +140,7 @@ async def _changed(
     """Do the work and go to the vehicle's page, or show the choice again. Notifies the pipeline of the change."""
     form, visitor = await forms.read(request), await visitor_of(request)
     context, vehicle_id = context_of(request), parameters.vehicle_id(request)
-    user_id, seen = UserId(parameters.uuid_of(form.text(_PERSON), _PERSON)), _seen(form)
+    user_id, seen = choices.person(form), _seen(form)
     try:
         done = await context.store.write(
             lambda tx: work(tx, changes.by(request, visitor.actor), vehicle_id, user_id, seen)
@@ -195,87 +186,51 @@ def _undo(what: str, done: Done) -> Undo | None:
         return None
     path = f"/fleet/vehicles/{done.vehicle.id}/{what}"
     if done.before_id is None:
-        return Undo(f"{path}/unset", {_PERSON: done.now_id or ""})
-    return Undo(path, {_PERSON: done.before_id, _SHOWN_ID: done.now_id or "", _DRIVES: ""})
+        return Undo(f"{path}/unset", {choices.PERSON: done.now_id or ""})
+    return Undo(path, {choices.PERSON: done.before_id, choices.SHOWN_ID: done.now_id or "", _DRIVES: ""})
 
 
 async def _choose(
     request: Call, what: str, *, chosen_id: UserId | None = None, error: Refusal | None = None
 ) -> Response[bytes]:
     """The page to choose a person; `chosen_id` preselects one."""
-    query = request.query_params
-    search = parameters.query_text(query, addresses.SEARCH)
-    is_director = what == _DIRECTOR or query.get(_ROLE) == Authority.DIRECTOR
-    role = Authority.DIRECTOR if is_director else Authority.DRIVER
-    back = query.get(addresses.BEFORE)
-    page_request = PageRequest(
-        limit=SHOWN, by="name", place=addresses.place(back or query.get(addresses.AFTER)), back=bool(back)
-    )
-
-    def work(tx: ReadTx) -> tuple[Visitor, Choosing]:
-        visitor = visitor_in(tx, request)
-        found = service.to_assign(
+    wanted = choices.asked(request, role=Authority.DIRECTOR if what == _DIRECTOR else None)
+    visitor, found = await visitor_and(
+        request,
+        lambda tx, visitor: service.to_assign(
             tx,
             actor=visitor.actor,
             post=_POSTS[what],
             vehicle_id=parameters.vehicle_id(request),
-            role=role,
-            search=search,
-            page_request=page_request,
+            role=wanted.role,
+            search=wanted.search,
+            page_request=wanted.page_request,
             chosen_id=chosen_id,
-        )
-        return visitor, found
-
-    visitor, found = await context_of(request).store.read(work)
-    vehicle, people = found.vehicle, found.people
+        ),
+        short=False,
+    )
+    vehicle = found.vehicle
     path = f"/fleet/vehicles/{vehicle.id}"
     # Not the requested address: a refused form was sent to one without a page.
     here = f"{path}/{what}"
-    kept = [(_ROLE, role.value)] if what == _DRIVER else []
-    if found.chosen is not None:
-        kept.append((_CHOSEN, found.chosen.id))
-    asks = [(addresses.SEARCH, search)] if search else []
-
-    def beside(name: str, place: Any) -> str:
-        return addresses.of(here, [*kept, *asks, (name, addresses.of_place(place))])
-
+    kept = [] if found.chosen is None else [(choices.CHOSEN, found.chosen.id)]
     return views.show(
         request,
         "vehicles/assign.html",
         title=_TEXTS + what,
         error=error,
-        vehicle=vehicle,
         what=what,
         now_id=vehicle.director_id if what == _DIRECTOR else vehicle.current_driver_id,
         now=found.now,
-        people=people.rows,
-        chosen=found.chosen,
-        roles=[
-            (text, addresses.of(here, [(_ROLE, code), *kept[1:], *asks]), code == role)
-            for code, text in (words.options(visitor, DRIVING_ROLES) if what == _DRIVER else ())
-        ],
-        nouns="directors" if role is Authority.DIRECTOR else "drivers",
-        previous=beside(addresses.BEFORE, people.first) if people.more_before and people.first else None,
-        next=beside(addresses.AFTER, people.last) if people.more_behind and people.last else None,
-        asked=search or "",
-        kept=dict(kept),
         up=path,
         here_path=here,
         # A refused choice is shown on the same page of people.
-        action=addresses.of(here, [each for each in query.multi_items() if each[0] != _CHOSEN]),
+        action=addresses.of(here, [each for each in request.query_params.multi_items() if each[0] != choices.CHOSEN]),
+        **choices.values(visitor, wanted, found, here, kept, has_roles=what == _DRIVER),
     )
-
-
-def _chosen_before(request: Call) -> UserId | None:
-    """The person chosen before a further search."""
-    named = parameters.query_id(request.query_params, _CHOSEN)
-    return None if named is None else UserId(named)
 
 
 def _seen(form: forms.Form) -> PreviousAssignment:
     """The assignment at rendering; an empty field is None. Raises `BadParameter`."""
-    shown, drives = (form.text(name) for name in (_SHOWN_ID, _DRIVES))
-    return PreviousAssignment(
-        UserId(parameters.uuid_of(shown, _SHOWN_ID)) if shown else None,
-        VehicleId(parameters.uuid_of(drives, _DRIVES)) if drives else None,
-    )
+    shown_id, drives = choices.shown_id(form), form.text(_DRIVES)
+    return PreviousAssignment(shown_id, VehicleId(parameters.uuid_of(drives, _DRIVES)) if drives else None)
