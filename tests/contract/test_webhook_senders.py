@@ -16,9 +16,8 @@ from tests.support.receivers import OK, SILENT, Receiver, Reply, Then, serving, 
 from tripline.adapters.webhooks import sender as webhook_sender
 from tripline.adapters.webhooks import targets
 from tripline.adapters.webhooks.addresses import AddressGuard
-from tripline.adapters.webhooks.answers import LINE_MAX, REST_MAX
+from tripline.adapters.webhooks.answers import LINE_MAX, REST_MAX, START_MAX
 from tripline.adapters.webhooks.sender import HttpWebhooks
-from tripline.adapters.webhooks.trials import START_MAX
 from tripline.ports.webhooks import Answered, Listening, Webhook, WebhookFailedError, WebhookUnansweredError
 
 SECRET_PATH = "/secret-path"

@@ -50,7 +50,6 @@ LOADED = (
     "tripline.adapters.maps.service",
     "tripline.adapters.signals.postgres",
     "tripline.adapters.webhooks.sender",
-    "tripline.adapters.webhooks.trials",
     "tripline.roads.matcher",
     "tripline.roads.ways",
     "tripline.services.scores.explanation",

@@ -14,6 +14,8 @@ LINE_MAX: Final = 8_192
 """Bytes of a status line, and of the interim responses before the final one."""
 REST_MAX: Final = 16_384
 """Bytes of an answer behind its status line; more are not worth reading to keep the connection."""
+START_MAX: Final = 1_000
+"""Bytes at the beginning of a body that are kept, to be shown."""
 LATER: Final = frozenset({429, 503})
 """Statuses whose `Retry-After` counts."""
 _STATUS: Final = re.compile(rb"HTTP/1\.[01] ([1-9][0-9]{2})(?: [^\r\n]*)?\r?\n")
@@ -34,6 +36,8 @@ class Answer:
         """Of the final status line; None until it arrives. Interim answers (100, 103) are skipped."""
         self.retry_after: str | None = None
         """Of a status in `LATER`, once it is `decided`."""
+        self.start = b""
+        """The beginning of the body."""
         self._headers_ended = False
         self.reusable = False
         """True if the answer has ended and the server keeps the connection open."""
@@ -48,6 +52,11 @@ class Answer:
     def decided(self) -> bool:
         """The status has arrived and, for one in `LATER`, the headers."""
         return self.status is not None and (self.status not in LATER or self._headers_ended or self.hopeless)
+
+    @property
+    def is_seen(self) -> bool:
+        """True once `start` is complete."""
+        return self.reusable or self.hopeless or len(self.start) == START_MAX
 
     def feed(self, data: bytes) -> None:
         """Read these bytes. Raises `GarbageError` before a status has arrived."""
@@ -73,6 +82,10 @@ class Answer:
     def on_headers_complete(self) -> None:
         """llhttp: the headers have ended."""
         self._headers_ended = True
+
+    def on_body(self, part: bytes) -> None:
+        """llhttp: some of the body."""
+        self.start = (self.start + part)[:START_MAX]
 
     def on_message_complete(self) -> None:
         """llhttp: the answer has ended."""

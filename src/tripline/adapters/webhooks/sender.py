@@ -16,7 +16,7 @@ import ssl
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
 
@@ -24,7 +24,6 @@ from tripline.adapters.webhooks import targets
 from tripline.adapters.webhooks.addresses import AddressGuard
 from tripline.adapters.webhooks.answers import Answer, GarbageError
 from tripline.adapters.webhooks.targets import Target
-from tripline.adapters.webhooks.trials import LostError, Trial
 from tripline.ports.webhooks import (
     Answered,
     Listening,
@@ -46,11 +45,14 @@ LISTENING_PER_TARGET: Final = 160
 """Connections to one server that listen for an answer after their request counts as sent: eight lanes for 5 s."""
 LISTENING: Final = 1_024
 """The same to all servers; at either bound the one that has listened longest is closed."""
+SHOWN_S: Final = 1.0
+"""How long the beginning of a body that is shown may take to come after its status line."""
+_MS: Final = 1_000
 _FORBIDDEN: Final = re.compile(r"[^\t\x20-\x7e\x80-\xff]")
 _COMMON: Final = "User-Agent: Tripline\r\nAccept-Encoding: identity\r\n"
 
 _Key = tuple[bool, str, int]
-Protocol = TypeVar("Protocol", bound=asyncio.Protocol)
+C = TypeVar("C", bound="_Connection")
 
 _EXPIRED: Final = 10
 """OpenSSL's `X509_V_ERR_CERT_HAS_EXPIRED`."""
@@ -91,10 +93,19 @@ class HttpWebhooks:
         more."""
         target = targets.target(webhook.url)
         request = _request(target, replace(webhook, headers=(*webhook.headers, ("Connection", "close"))))
+        key, alone = (target.tls, target.host, target.port), _IdleConnections(per_target=1, total=1)
         with _failures():
             async with asyncio.timeout(self._timeout_s):
-                trial = await self._connected(target, Trial)
-            return await trial.reply(request, timeout_s=self._timeout_s)
+                connection = await self._connected(target, partial(_ShownConnection, key, alone, self._open))
+            begun_s = asyncio.get_running_loop().time()
+            try:
+                await self._answer(connection, request, None)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(SHOWN_S):
+                        await connection.seen.wait()
+                return connection.reply(begun_s)
+            finally:
+                connection.abort()
 
     async def close(self) -> None:
         """Close every connection."""
@@ -117,7 +128,7 @@ class HttpWebhooks:
                 self._kept.close(key)
                 raise
         async with asyncio.timeout(self._timeout_s):
-            connection = await self._connected(target, partial(self._connection, target))
+            connection = await self._connected(target, partial(_Connection, key, self._kept, self._open))
         return await self._answer(connection, request, listening)
 
     async def _answer(self, connection: "_Connection", request: bytes, listening: Listening | None) -> Answered | None:
@@ -160,10 +171,7 @@ class HttpWebhooks:
         connection.hang_up_at(until_s)
         self._listening.put(connection)
 
-    def _connection(self, target: Target) -> "_Connection":
-        return _Connection((target.tls, target.host, target.port), self._kept, self._open)
-
-    async def _connected(self, target: Target, make: Callable[[], Protocol]) -> Protocol:
+    async def _connected(self, target: Target, make: Callable[[], C]) -> C:
         loop = asyncio.get_running_loop()
         end_s = loop.time() + self._timeout_s
         trouble: OSError | None = None
@@ -357,6 +365,32 @@ class _Connection(asyncio.Protocol):
             self._timer = None
 
 
+class _ShownConnection(_Connection):
+    """A connection for one request, whose answer is shown."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.seen = asyncio.Event()
+        """Set once the visible part of the answer is complete."""
+        self._answered_s = 0.0
+
+    def reply(self, begun_s: float) -> WebhookReply:
+        """The answer so far to a request that was sent at `begun_s`."""
+        assert self._answer.status is not None
+        return WebhookReply(self._answer.status, round((self._answered_s - begun_s) * _MS), self._answer.start)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._answer.status is not None and not self._answered_s:
+            self._answered_s = asyncio.get_running_loop().time()
+        if self._answer.is_seen:
+            self.seen.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self.seen.set()
+
+
 @contextlib.contextmanager
 def _failures() -> Iterator[None]:
     """Convert any failure of a request to `WebhookFailedError`."""
@@ -366,7 +400,7 @@ def _failures() -> Iterator[None]:
         raise WebhookFailedError("The connection took too long.") from None
     except GarbageError:
         raise WebhookFailedError("The answer is not HTTP.") from None
-    except (_LostError, LostError):
+    except _LostError:
         raise WebhookFailedError("The connection ended before a status line.") from None
     except ssl.SSLCertVerificationError as error:
         raise refused(error) from None
