@@ -92,15 +92,10 @@ class Barrier:
             question.changed.set()
 
 
-def _never() -> bool:
-    """For a process that recovers lost notifications immediately."""
-    return False
-
-
 class Answering:
     """Answers other processes. Create it after all other listeners."""
 
-    def __init__(self, *, node: Node, signals: Signals, is_behind: Callable[[], bool] = _never) -> None:
+    def __init__(self, *, node: Node, signals: Signals, is_behind: Callable[[], bool]) -> None:
         """`is_behind`: returns true while lost notifications are not recovered; then this process does not answer."""
         self._node = node
         self._signals = signals

@@ -35,14 +35,13 @@ class PartitionKeeper:
         """Check at once and then every ten minutes, until cancelled."""
         await poll_loop.periodically(self.keep, every_s=EVERY_S, log=log, failed="partitions.failed")
 
-    async def keep(self) -> int:
-        """Make missing partitions and drop expired ones; always 0, since retrying a failure at once would not help."""
+    async def keep(self) -> None:
+        """Make missing partitions and drop expired ones."""
         now_ms = self._clock()
         for partition in await self._store.read(lambda tx: partitions.missing(tx, partitions.wanted(now_ms))):
             await self._make(partition)
         for partition in await self._store.read(lambda tx: self._outlived(tx, now_ms)):
             await self._drop(partition)
-        return 0
 
     def _outlived(self, tx: ReadTx, now_ms: int) -> list[Partition]:
         return [*partitions.outlived(tx, rejected_message, before_ms=now_ms - self._rejected_ms)]

@@ -16,17 +16,17 @@ from tripline.ports.signals import Signals
 if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
-Work = Callable[[], Awaitable[int]]
+Work = Callable[[], Awaitable[int | None]]
 """Do some work; return more than 0 if there may be more."""
 
 
 class PollLoop:
-    """The loop of one worker, woken by notifications of one subject."""
+    """The loop of one worker, woken by notifications of these subjects, and where some may be lost."""
 
-    def __init__(self, signals: Signals, subject: str, *, look_s: float) -> None:
+    def __init__(self, signals: Signals, *subjects: str, look_s: float) -> None:
         self._asked = asyncio.Event()
         self._look_s = look_s
-        for each in (subject, observe.SIGNAL_RESYNC):
+        for each in (*subjects, observe.SIGNAL_RESYNC):
             signals.subscribe(each, lambda _: self._asked.set())
 
     async def run(self, work: Work, *, log: "FilteringBoundLogger", failed: str) -> None:
@@ -66,7 +66,7 @@ def report(error: Exception, log: "FilteringBoundLogger", *, failed: str, outage
         log.exception(failed)
 
 
-async def _attempt(work: Work, log: "FilteringBoundLogger", failed: str, outage: str) -> int:
+async def _attempt(work: Work, log: "FilteringBoundLogger", failed: str, outage: str) -> int | None:
     """Return the result of the work; 0 after a failure."""
     try:
         return await work()

@@ -171,12 +171,9 @@ class PresenceKeeper:
         """Run a round; true if it succeeded."""
         try:
             await self.round()
-        except Outage as outage:
-            log.warning("presence.failed", error=str(outage))
-            self._in_trouble = True
-            return False
-        except Exception:
-            log.exception("presence.failed")
+        except Exception as error:  # noqa: BLE001  the changes wait after any error
+            poll_loop.report(error, log, failed="presence.failed", outage="presence.failed")
+            self._in_trouble = self._in_trouble or isinstance(error, Outage)
             return False
         self._out_of_trouble()
         return True

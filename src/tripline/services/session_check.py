@@ -7,17 +7,15 @@ seconds all live sessions are compared with the rows. To wait for the effects of
 Not here: the sessions (`gateway/roster.py`), writing presence (`presence.py`).
 """
 
-import asyncio
 from collections.abc import Sequence
 from typing import Final, Protocol
 
 from tripline import observe
 from tripline.domain.ids import RowNo, SensorId
 from tripline.ports.devices import TAKEN_OVER
-from tripline.ports.outages import Outage
 from tripline.ports.signals import Signals
-from tripline.services import poll_loop
 from tripline.services.nodes import Node
+from tripline.services.poll_loop import PollLoop
 from tripline.services.presence import PresenceKeeper
 from tripline.store.devices import connections
 from tripline.store.devices.connections import Trouble
@@ -52,7 +50,7 @@ class SessionCheck:
         self._node = node
         self._live = live
         self._presence = presence
-        self._asked = asyncio.Event()
+        self._poll_loop = PollLoop(signals, look_s=EVERY_S)
         self._losses = 0
         """Number of times notifications may have been lost."""
         self._made_up = 0
@@ -68,15 +66,8 @@ class SessionCheck:
 
     async def run(self) -> None:
         """Compare every few seconds, and after lost notifications, until cancelled."""
-        while self._node.shared:
-            await poll_loop.set_within(self._asked, EVERY_S)
-            self._asked.clear()
-            try:
-                await self.compare()
-            except Outage as outage:
-                log.warning("presence.failed", error=str(outage))
-            except Exception:
-                log.exception("presence.failed")
+        if self._node.shared:
+            await self._poll_loop.run(self.compare, log=log, failed="presence.failed")
 
     async def compare(self) -> None:
         """Compare every live session with the rows. Raises `Outage`."""
@@ -103,7 +94,6 @@ class SessionCheck:
 
     def _lost(self) -> None:
         self._losses += 1
-        self._asked.set()
 
     def _credential_ended(self, sensor_id: str) -> None:
         self._live.drop(SensorId(sensor_id), CREDENTIAL_ENDED)

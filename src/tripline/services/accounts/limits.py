@@ -68,12 +68,9 @@ class KnownAddresses:
 
     async def run(self, store: Store, clock: Clock) -> None:
         """Read new sessions every minute, until cancelled."""
-
-        async def read() -> int:
-            await self.read(store, now_ms=clock())
-            return 0
-
-        await poll_loop.periodically(read, every_s=EVERY_S, log=log, failed="accounts.failed")
+        await poll_loop.periodically(
+            lambda: self.read(store, now_ms=clock()), every_s=EVERY_S, log=log, failed="accounts.failed"
+        )
 
     async def read(self, store: Store, *, now_ms: int) -> None:
         """Add the addresses of sessions that were opened since the last time. Raises `Outage`."""

@@ -136,10 +136,8 @@ class Deliverer:
             try:
                 while await self.deliver() == BATCH:
                     pass
-            except Outage as outage:
-                log.warning("rpc.failed", error=str(outage))
-            except Exception:
-                log.exception("rpc.failed")
+            except Exception as error:  # noqa: BLE001  the worker goes on after any error
+                poll_loop.report(error, log, failed="rpc.failed", outage="rpc.failed")
 
     async def deliver(self) -> int:
         """Send some waiting messages; return how many were taken. Raises `Outage`."""
