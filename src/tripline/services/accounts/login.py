@@ -15,7 +15,6 @@ import hmac
 import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from enum import Enum, auto
 from typing import Final, TypeAlias, TypeVar
 
 import msgspec
@@ -48,14 +47,6 @@ Claim: TypeAlias = tuple[str, str]
 
 GRACE_MS: Final = 10_000
 """How long after a rotation the token before is still good."""
-
-
-class Use(Enum):
-    """The status of a refresh token in its session."""
-
-    CURRENT = auto()
-    AGAIN = auto()
-    STOLEN = auto()
 
 
 class WrongCredentials(Refusal):
@@ -257,15 +248,6 @@ def _pair(tokens: Tokens, found: Credentials, ticket: Ticket, now_ms: int) -> Pa
     )
 
 
-def judged(session: Session, token_id: str, *, now_ms: int) -> Use:
-    """Judge the token with this id in its session."""
-    if token_id == session.current:
-        return Use.CURRENT
-    if token_id == session.previous and now_ms < session.rotated_ms + GRACE_MS:
-        return Use.AGAIN
-    return Use.STOLEN
-
-
 def opened(tx: WriteTx, *, user_id: UserId, tokens: Tokens, client: Client, now_ms: int) -> Ticket:
     """The first ticket of a new session."""
     ticket = _ticket(str(uuid.uuid4()), tokens, now_ms)
@@ -289,11 +271,10 @@ def opened(tx: WriteTx, *, user_id: UserId, tokens: Tokens, client: Client, now_
 
 def exchanged(tx: WriteTx, session: Session, *, token_id: str, tokens: Tokens, now_ms: int) -> Ticket | None:
     """The session's next ticket; None when the token in hand was stolen, and the session is ended."""
-    use = judged(session, token_id, now_ms=now_ms)
-    if use is Use.AGAIN:
+    if token_id == session.previous and now_ms < session.rotated_ms + GRACE_MS:
         # The token that the first use got, made again: a second one would open a second line to a thief.
         return Ticket(session.id, session.current, session.rotated_ms + tokens.refresh_life_ms)
-    if use is Use.STOLEN:
+    if token_id != session.current:
         sessions.revoke(tx, session.id)
         return None
     ticket = _ticket(session.id, tokens, now_ms)
