@@ -9,8 +9,10 @@ here: reading the bus (`consumer.py`, `maintenance/ingest.py`), the rules (`wire
 devices' own messages (`device_messages.py`).
 """
 
+import asyncio
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import tzinfo
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -36,7 +38,6 @@ from tripline.services.ingest.rejected_log import Entry, Plan, RejectedLog
 from tripline.services.ingest.steps import Steps
 from tripline.services.live.position_keeper import PositionKeeper
 from tripline.services.notifications import Notification
-from tripline.services.own_thread import OwnThread
 from tripline.services.push import notices
 from tripline.store.bus import facts as bus_facts
 from tripline.store.bus.facts import Sensor
@@ -92,7 +93,7 @@ class BusBatches:
         self._devices = devices
         self._rejected = log
         self._positions = positions
-        self._long_batches = OwnThread("long-batches")
+        self._long_batches = ThreadPoolExecutor(1, thread_name_prefix="long-batches")
         self.steps = Steps()
         """The current step of the batch."""
 
@@ -135,7 +136,7 @@ class BusBatches:
         outcome = Outcome()
         self.steps.at(steps.DECODE)
         is_long = sum(len(message.body) for message in batch) > LONG_BYTES
-        run = self._long_batches.run
+        run = partial(asyncio.get_running_loop().run_in_executor, self._long_batches)
         opened = await run(_opened, batch) if is_long else _opened(batch)
         self.steps.at(steps.TRACKS)
         sensors = await self._sensors(opened)

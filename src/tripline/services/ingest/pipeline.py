@@ -11,6 +11,7 @@ import contextlib
 import random
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final
 
@@ -35,7 +36,6 @@ from tripline.services.ingest.rejected_log import Entry, RejectedLog
 from tripline.services.ingest.steps import Steps
 from tripline.services.ingest.tracks import SCOPE, Time, Track, Tracks
 from tripline.services.live.position_keeper import PositionKeeper
-from tripline.services.own_thread import OwnThread
 from tripline.services.push import notices
 from tripline.services.push.notices import Message
 from tripline.services.rpc import answers as rpc_answers
@@ -106,7 +106,7 @@ class Pipeline:
         self._positions = positions
         self._ids = ids
         self._signals = signals
-        self._long_bodies = OwnThread("long-bodies")
+        self._long_bodies = ThreadPoolExecutor(1, thread_name_prefix="long-bodies")
         self.steps = Steps()
         """The current step of the batch."""
         self._wishes = Wishes(store, signals)
@@ -211,7 +211,8 @@ class Pipeline:
         if total <= LONG_BYTES:
             self._decode(frames, batch)
         elif max(sizes) > LONG_BYTES or total > LONG_BATCH_BYTES:
-            await self._long_bodies.run(self._decode, cooperative.each(frames), batch)
+            loop = asyncio.get_running_loop()
+            await loop.run_in_executor(self._long_bodies, self._decode, cooperative.each(frames), batch)
         else:
             for lot in _lots(frames, sizes):
                 self._decode(lot, batch)
