@@ -5,6 +5,7 @@ Any number of processes may run it. Partitions exist on PostgreSQL; on SQLite th
 Not here: defining partitions, and limiting the wait for them (`store/database/partitions.py`).
 """
 
+from collections.abc import Callable
 from typing import Final
 
 from tripline.config import Ingest
@@ -16,7 +17,7 @@ from tripline.services import poll_loop
 from tripline.store.database import partitions
 from tripline.store.database.partitions import Partition
 from tripline.store.tables import rejected_message
-from tripline.store.transactions import ReadTx, Store
+from tripline.store.transactions import Store, WriteTx
 
 EVERY_S: Final = 600.0
 
@@ -38,30 +39,21 @@ class PartitionKeeper:
     async def keep(self) -> None:
         """Make missing partitions and drop expired ones."""
         now_ms = self._clock()
-        for partition in await self._store.read(lambda tx: partitions.missing(tx, partitions.wanted(now_ms))):
-            await self._make(partition)
-        for partition in await self._store.read(lambda tx: self._outlived(tx, now_ms)):
-            await self._drop(partition)
+        for each in await self._store.read(lambda tx: partitions.missing(tx, partitions.wanted(now_ms))):
+            made = await self._tried(partitions.make, each)
+            if made:
+                log.info("partitions.made", partition=each.name)
+            elif made is not None:
+                log.warning("partitions.failed", partition=each.name, error="too many of its rows are kept elsewhere")
+        before_ms = now_ms - self._rejected_ms
+        for each in await self._store.read(lambda tx: partitions.outlived(tx, rejected_message, before_ms=before_ms)):
+            if await self._tried(partitions.drop, each):
+                log.info("partitions.dropped", partition=each.name)
 
-    def _outlived(self, tx: ReadTx, now_ms: int) -> list[Partition]:
-        return [*partitions.outlived(tx, rejected_message, before_ms=now_ms - self._rejected_ms)]
-
-    async def _make(self, partition: Partition) -> None:
+    async def _tried(self, change: Callable[[WriteTx, Partition], bool], partition: Partition) -> bool | None:
+        """Return the result of the change; None after an outage."""
         try:
-            made = await self._store.write(lambda tx: partitions.make(tx, partition), locked=True)
+            return await self._store.write(lambda tx: change(tx, partition), locked=True)
         except Outage as error:
             log.warning("partitions.failed", partition=partition.name, error=str(error))
-            return
-        if made:
-            log.info("partitions.made", partition=partition.name)
-        else:
-            log.warning("partitions.failed", partition=partition.name, error="too many of its rows are kept elsewhere")
-
-    async def _drop(self, partition: Partition) -> None:
-        try:
-            dropped = await self._store.write(lambda tx: partitions.drop(tx, partition), locked=True)
-        except Outage as error:
-            log.warning("partitions.failed", partition=partition.name, error=str(error))
-            return
-        if dropped:
-            log.info("partitions.dropped", partition=partition.name)
+            return None
