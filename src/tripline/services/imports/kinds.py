@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from heapq import merge
 from itertools import islice
 from operator import attrgetter
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
 
@@ -45,16 +45,6 @@ class Key(msgspec.Struct, frozen=True):
         return self.compared(self.of(registration))
 
 
-class Prepare(Protocol):
-    """Prepares rows before the transaction."""
-
-    def __call__(
-        self, registrations: Sequence[Any], *, actor: Actor, company: Company, ids: TimeIds, now_ms: int
-    ) -> Iterator[list[Rows]]:
-        """Yield the rows of the registrations, part by part; inserting them fails if a name was registered
-        meanwhile."""
-
-
 class ImportKind(msgspec.Struct, frozen=True):
     """A kind of record that can be imported."""
 
@@ -67,7 +57,9 @@ class ImportKind(msgspec.Struct, frozen=True):
     registration: Callable[..., Any]
     """The rules of a single registration; raises `BadParameter`."""
     keys: tuple[Key, ...]
-    prepared: Prepare
+    prepared: Callable[..., Iterator[list[Rows]]]
+    """Yields the rows of registrations, part by part, before the transaction; inserting them fails if a name was
+    registered meanwhile."""
 
 
 def _parts(registrations: Sequence[Any], name: str) -> Iterator[Sequence[Any]]:

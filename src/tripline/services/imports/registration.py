@@ -11,6 +11,7 @@ Not here: the file format (`wire/csv_files.py`), the differences between vehicle
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import IO, Any, Final
 
 import msgspec
@@ -224,7 +225,7 @@ class _Keeping(msgspec.Struct):
         for _ in range(ATTEMPTS):
             try:
                 async with bulk.staged(self.store, self._prepared(rows)) as insert:
-                    await self.store.write(self._inserting(insert, len(rows)))
+                    await self.store.write(partial(self._insert, insert=insert, count=len(rows)))
             except _Taken:
                 rows = await _free(self.store, self.company, self.kind, rows, self.report)
                 if not rows or (all_or_none and self.report.bad):
@@ -243,10 +244,6 @@ class _Keeping(msgspec.Struct):
         return self.kind.prepared(
             registrations, actor=self.actor, company=self.company, ids=self.ids, now_ms=self.now_ms
         )
-
-    def _inserting(self, insert: Callable[[WriteTx], bool], count: int) -> Callable[[WriteTx], None]:
-        """Return the work of one transaction."""
-        return lambda tx: self._insert(tx, insert, count)
 
     def _insert(self, tx: WriteTx, insert: Callable[[WriteTx], bool], count: int) -> None:
         companies.own(tx, actor=self.actor)  # it may have been deleted since
