@@ -132,7 +132,7 @@ class OpenConnection(Connection):
     def settled(self, tokens: list[int]) -> None:
         """Acknowledge what is committed, and what waited for it."""
         merged = self._with_behind(tokens)
-        self._under_way += len(merged) - len(tokens)  # Only frames are under way.
+        self.under_way += len(merged) - len(tokens)  # Only frames are under way.
         super().settled(merged)
 
     def _join(self, connect: packets.Connect) -> Lasting:
@@ -163,8 +163,8 @@ class OpenConnection(Connection):
     def _on_routed(self, routed: Routed, _received_ms: int) -> None:
         self._exchange.publish(routed.publish)
         if routed.token:
-            self._behind.append((self._under_way, routed.token))
-            if not self._under_way:
+            self._behind.append((self.under_way, routed.token))
+            if not self.under_way:
                 self.settled([])
 
     def _on_granted(self, granted: Granted, _received_ms: int) -> None:

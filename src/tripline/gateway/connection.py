@@ -81,11 +81,11 @@ class Connection(asyncio.Protocol):
         "_session",
         "_suback_since",
         "_transport",
-        "_under_way",
         "credential",
         "seen_ms",
         "sensor_id",
         "session_no",
+        "under_way",
     )
 
     def __init__(self, around: Surroundings) -> None:
@@ -102,7 +102,8 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._opened_at: float | None = None
         self._holds = 0
-        self._under_way = 0
+        self.under_way = 0
+        """Frames offered and not yet settled (QoS 1 and 2)."""
         self._reason = ""
         self._detail = ""
         self._ending_looks = 0
@@ -118,11 +119,6 @@ class Connection(asyncio.Protocol):
     def is_open(self) -> bool:
         """True until the end is decided."""
         return self._transport is not None and not self._reason
-
-    @property
-    def under_way(self) -> int:
-        """Frames offered and not yet settled (QoS 1 and 2)."""
-        return self._under_way
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The socket (and TLS) is open."""
@@ -156,16 +152,16 @@ class Connection(asyncio.Protocol):
 
     def settled(self, tokens: list[int]) -> None:
         """Acknowledge committed messages, in one write."""
-        self._under_way -= len(tokens)
+        self.under_way -= len(tokens)
         if self._transport is None or self._reason:
             return
         self._transport.write(self._session.settled(tokens))
-        if self._holds & UNACKNOWLEDGED and self._under_way <= self._around.config.max_unacknowledged // 2:
+        if self._holds & UNACKNOWLEDGED and self.under_way <= self._around.config.max_unacknowledged // 2:
             self._release(UNACKNOWLEDGED)
 
     def abandoned(self) -> None:
         """Close after the loss of all offered frames: the device must resend them, on a new connection."""
-        self._under_way = 0
+        self.under_way = 0
         self.end(OUTAGE)
 
     def publish(self, topic: str, body: bytes, *, qos: int) -> int | None:
@@ -264,13 +260,13 @@ class Connection(asyncio.Protocol):
                 for topic, body, token in event:
                     offer(self, topic, body, received_ms, token)
                     if token:
-                        self._under_way += 1
+                        self.under_way += 1
             else:
                 act = self._ON.get(type(event))
                 if act is not None:
                     act(self, event, received_ms)
         self._flush()
-        if self._under_way > around.config.max_unacknowledged:
+        if self.under_way > around.config.max_unacknowledged:
             self._hold(UNACKNOWLEDGED)
         if intake.crowded and not self._holds & CROWDED and self._transport is not None:
             self._hold(CROWDED)
@@ -334,7 +330,7 @@ class Connection(asyncio.Protocol):
 
     def _on_oversized(self, publish: events.Oversized, received_ms: int) -> None:
         if publish.token:
-            self._under_way += 1
+            self.under_way += 1
         # Settled like a frame: if it were closed, the device would resend it for ever (docs/decisions/104).
         self._around.intake.refuse(
             self, publish.topic, publish.head, received_ms, publish.token, TOO_LARGE, publish.size

@@ -85,8 +85,8 @@ FREE: Final = 1_024
 class Newcomers:
     """The transports of connections that are not admitted yet."""
 
-    def __init__(self, limit: int = MAX_HELD) -> None:
-        self.limit = limit
+    def __init__(self) -> None:
+        self.limit = MAX_HELD
         self._open: Shares[asyncio.Transport] = Shares()
         self._bytes: Shares[asyncio.Transport] = Shares(rank=_kibibytes)
 

@@ -71,12 +71,10 @@ class Places:
             self._held.remove(held)
 
     @asynccontextmanager
-    async def place(
-        self, holder: Holder, *, full: Refusal, gave_way: Refusal, size: int = 1
-    ) -> AsyncIterator[Held[End]]:
+    async def place(self, holder: Holder, *, full: Refusal, gave_way: Refusal) -> AsyncIterator[Held[End]]:
         """Add an item for the length of the block. Raises `full`, or `gave_way` when it makes room for another."""
         async with giving_way(gave_way) as end:
-            held = self.enter(holder, end, size=size)
+            held = self.enter(holder, end)
             if held is None:
                 raise full
             try:

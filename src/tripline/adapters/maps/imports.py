@@ -34,33 +34,29 @@ class Recorder:
     def __init__(self, folder: Path, record: MapImport, clock: Callable[[], int]) -> None:
         self._folder = folder
         self._clock = clock
-        self._record = record
+        self.record = record
+        """The state written last."""
         self._at_s = 0.0
         self.step(record.step)
 
-    @property
-    def record(self) -> MapImport:
-        """The state written last."""
-        return self._record
-
     def step(self, step: ImportStep) -> None:
         """It begins with a step."""
-        self._write(replace(self._record, step=step, done=0))
+        self._write(replace(self.record, step=step, done=0))
 
     def count(self, done: int) -> None:
         """So much of the step is done. Cheap."""
         if time.monotonic() - self._at_s > _TOLD_EVERY_S:
-            self._write(replace(self._record, done=done))
+            self._write(replace(self.record, done=done))
 
     def failed(self, reason: str, *, bad_file: bool = False) -> None:
         """Record a final failure. `bad_file`: the content of the file is the cause."""
-        named = reason.replace(self._record.file, Path(self._record.file).name)
-        self._write(replace(self._record, reason=named, bad_file=bad_file))
+        named = reason.replace(self.record.file, Path(self.record.file).name)
+        self._write(replace(self.record, reason=named, bad_file=bad_file))
 
     def _write(self, record: MapImport) -> None:
-        self._record = replace(record, told_ms=self._clock())
+        self.record = replace(record, told_ms=self._clock())
         self._at_s = time.monotonic()
-        write(self._folder, self._record)
+        write(self._folder, self.record)
 
 
 def standing(folder: Path) -> Standing | None:

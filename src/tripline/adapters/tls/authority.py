@@ -13,6 +13,7 @@ Not here: TLS contexts and certificates that the operator supplies (`local.py`).
 import contextlib
 import datetime
 import ipaddress
+import itertools
 import os
 import socket
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -45,14 +46,6 @@ _BACKDATED: Final = datetime.timedelta(days=1)
 Key: TypeAlias = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
 
-def _ecdsa() -> Key:
-    return ec.generate_private_key(ec.SECP256R1())
-
-
-def _rsa() -> Key:
-    return rsa.generate_private_key(65_537, RSA_BITS)
-
-
 class Kind(msgspec.Struct, frozen=True):
     """Names and keys of one of the two chains."""
 
@@ -68,15 +61,13 @@ class Kind(msgspec.Struct, frozen=True):
     def authority_keys(self, folder: Path) -> Iterator[Path]:
         """Files of the authority's key, of its successor's, and so on."""
         yield folder / f"ca{self.ending}.key"
-        number = 2
-        while True:
+        for number in itertools.count(2):
             yield folder / f"ca{self.ending}-{number}.key"
-            number += 1
 
 
-ECDSA: Final = Kind("", "", ec.EllipticCurvePrivateKey, _ecdsa)
+ECDSA: Final = Kind("", "", ec.EllipticCurvePrivateKey, lambda: ec.generate_private_key(ec.SECP256R1()))
 """The cheapest handshake that every present device library knows."""
-RSA: Final = Kind("-rsa", " RSA", rsa.RSAPrivateKey, _rsa)
+RSA: Final = Kind("-rsa", " RSA", rsa.RSAPrivateKey, lambda: rsa.generate_private_key(65_537, RSA_BITS))
 KINDS: Final = (ECDSA, RSA)
 
 
@@ -161,8 +152,7 @@ def _new_authority(folder: Path, kind: Kind, number: int, now: datetime.datetime
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .sign(key, hashes.SHA256())
     )
-    files = kind.authority_keys(folder)
-    _write_key(next(file for at, file in enumerate(files) if at == number), key)
+    _write_key(next(itertools.islice(kind.authority_keys(folder), number, None)), key)
     return Authority(signed, key)
 
 

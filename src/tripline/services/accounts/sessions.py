@@ -144,9 +144,7 @@ class Prolonger:
 
     async def run(self, store: Store) -> None:
         """Write noted extensions every few seconds, until cancelled."""
-        await poll_loop.periodically(
-            lambda: self.write(store), every_s=EVERY_S, log=log, failed="accounts.failed"
-        )
+        await poll_loop.periodically(lambda: self.write(store), every_s=EVERY_S, log=log, failed="accounts.failed")
 
     async def write(self, store: Store) -> None:
         """Write noted extensions. Raises `Outage`; they then remain noted."""

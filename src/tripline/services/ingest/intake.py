@@ -107,7 +107,8 @@ class Intake:
         self._ended = asyncio.Event()
         """Set when a batch with such sensors is done."""
         self._outages = 0
-        self._shut = False
+        self.away = False
+        """True if the store failed to commit the latest batch and has not been tried since."""
         self.swept = False
         """True if the last sweep left nothing to do."""
         signals.subscribe(observe.SIGNAL_SENSOR_CHANGED, self._sensor_changed)
@@ -127,12 +128,7 @@ class Intake:
     @property
     def crowded(self) -> bool:
         """True if sources should stop reading until their next `settled`."""
-        return len(self._waiting) >= self._settings.backlog or self._size >= BACKLOG_BYTES or self._shut
-
-    @property
-    def away(self) -> bool:
-        """True if the store failed to commit the latest batch and has not been tried since."""
-        return self._shut
+        return len(self._waiting) >= self._settings.backlog or self._size >= BACKLOG_BYTES or self.away
 
     async def let_go_of(self, deleted: Collection[str]) -> None:
         """Wait until no batch refers to these deleted vehicles or sensors any more, in any process, so that all their
@@ -166,7 +162,7 @@ class Intake:
                 self._wake.clear()
                 if self._waiting or self._changed or self._silent:
                     await self._turn()
-                if self._shut:
+                if self.away:
                     await self._pause()
             sweeping.cancel()
         await self.settle_rejected()
@@ -223,7 +219,7 @@ class Intake:
     def _abandon(self, frames: list[Frame], outage: Outage | None) -> None:
         """Abandon these frames and all waiting ones: call each source once."""
         self._outages += 1
-        self._shut = True
+        self.away = True
         # Waiting frames are dropped, too: a device's frame must not be acknowledged before an earlier one is stored.
         frames = frames + self._waiting
         self._waiting, self._size = [], 0
@@ -238,7 +234,7 @@ class Intake:
         pause_s = batch_tries.pause_s(self._outages)
         await poll_loop.set_within(self._stop, pause_s)
         # Open for the next batch, which is the trial: staying shut would never let a trial frame in.
-        self._shut = False
+        self.away = False
         if self._waiting or self._changed:
             self._wake.set()
 

@@ -97,12 +97,13 @@ class Stream:
         self.pending: deque[tuple[int, bytes]] = deque()
         """Unsent events, with the time at which each was handed over."""
         self.pending_bytes = 0
-        self._ended: End | None = None
+        self.ended: End | None = None
+        """Why the stream is over; None: it is not."""
         self._news = asyncio.Event()
 
     def put(self, event: bytes, now_ms: int) -> None:
         """Hand over an event; a reader that is too far behind is dropped."""
-        if self._ended is not None:
+        if self.ended is not None:
             return
         self.sent_ms = now_ms
         self.pending.append((now_ms, event))
@@ -113,21 +114,16 @@ class Stream:
 
     def end(self, why: End) -> None:
         """Send this as the last event, instead of the unsent ones; only the first end counts."""
-        if self._ended is None:
-            self._ended = why
+        if self.ended is None:
+            self.ended = why
             self.pending.clear()
             self.pending_bytes = 0
             self._news.set()
 
-    @property
-    def ended(self) -> End | None:
-        """Why the stream is over; None: it is not."""
-        return self._ended
-
     async def pieces(self) -> AsyncGenerator[bytes, None]:
         """Yield the bytes of the stream until its end."""
         yield b": live\n\n"
-        while self._ended is None:
+        while self.ended is None:
             await self._news.wait()
             self._news.clear()
             while self.pending:
@@ -136,7 +132,7 @@ class Stream:
                     yield bytes(event[start : start + PIECE])
                 if self.pending:
                     self.pending_bytes -= len(self.pending.popleft()[1])
-        yield b"event: end\ndata: " + _JSON.encode({"reason": self._ended.value}) + b"\n\n"
+        yield b"event: end\ndata: " + _JSON.encode({"reason": self.ended.value}) + b"\n\n"
 
 
 class Audience:

@@ -23,7 +23,6 @@ from tripline.language.catalogue import Language
 from tripline.ports.maps import PlaceNames, RoadMatcher, Spot
 from tripline.scoring import rules
 from tripline.services import places
-from tripline.store import positions
 from tripline.store import positions as rows
 from tripline.store.fleet import vehicles
 from tripline.store.transactions import ReadTx
@@ -130,7 +129,7 @@ def whereabouts(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> Whereabou
     """Return the whereabouts of the vehicle. Raises `Forbidden`, or `NotFound` also when it has no position."""
     found = vehicles.find(tx, access.scope_of(actor, Action.DRIVING_READ), vehicle_id)
     vehicle = access.admitted(found, Thing.VEHICLE)
-    position = positions.of_vehicle(tx, vehicle_id)
+    position = rows.of_vehicle(tx, vehicle_id)
     if position is None:
         raise NotFound("position")
     shares = actor.authority in access.RULES[Action.VEHICLE_SHARE] and bool(
