@@ -14,7 +14,7 @@ from msgspec import UNSET, UnsetType
 from tripline.domain.applications import Application
 from tripline.wire.described import about
 from tripline.wire.rest import examples
-from tripline.wire.rest.base import Id, id_or_unset
+from tripline.wire.rest.base import Id, id_or_unset, record_of
 from tripline.wire.rest.bodies import one_name
 from tripline.wire.rest.companies import SECOND_NAMES
 
@@ -152,21 +152,4 @@ def said(sent: ApplicationRequest) -> dict[str, Any]:
 
 def application_record(application: Application) -> ApplicationRecord:
     """The record."""
-    return ApplicationRecord(
-        id=Id(application.id),
-        created_time=application.created_ms,
-        service_name=application.service_name,
-        company_name=application.company_name,
-        contact_name=application.contact_name,
-        mobile=application.mobile,
-        email=application.email,
-        introduction=application.introduction,
-        department=application.department,
-        provider_manager_name=application.provider_manager_name,
-        provider_manager_email=application.provider_manager_email,
-        notify_host=application.notify_host,
-        state=application.state,
-        decided_time=application.decided_ms,
-        decided_by=id_or_unset(application.decided_by_id),
-        reason=application.reason,
-    )
+    return record_of(ApplicationRecord, application, decided_by=id_or_unset(application.decided_by_id))

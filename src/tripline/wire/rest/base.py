@@ -3,13 +3,16 @@
 Not here: the records of each family (the other modules), how a page is cut (`http/pages.py`).
 """
 
-from typing import Annotated, Any, Final
+import functools
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, TypeVar, get_args, get_type_hints
 
 import msgspec
 
 from tripline.domain import ids
 from tripline.wire.described import about
 
+T = TypeVar("T", bound=msgspec.Struct)
 CAME_WHOLE: Final = "tripline.came_whole"
 """Extension in the ASGI scope of a request whose body arrived together with its head, without waiting."""
 KEPT_ELSEWHERE: Final = "tripline.kept_elsewhere"
@@ -35,6 +38,32 @@ UNSET: Final = Id(ids.PLACEHOLDER)
 def id_or_unset(value: str | None) -> Id:
     """The Id object of a stored id; the placeholder for None."""
     return UNSET if value is None else Id(value)
+
+
+def record_of(record: type[T], thing: object, **others: Any) -> T:
+    """The record with the values that the thing has under the same names, and the `others`.
+
+    Ids become Id objects; `created_time` and `end_ts` come from `created_ms` and `end_ms`. Where a field is never null,
+    None becomes the placeholder of an Id or leaves the key out of the answer.
+    """
+    for name, attribute, is_id, otherwise in _sources(record):
+        if name not in others:
+            value = getattr(thing, attribute)
+            others[name] = otherwise if value is None else Id(value) if is_id else value
+    return record(**others)
+
+
+@functools.cache
+def _sources(record: type[msgspec.Struct]) -> list[tuple[str, str, bool, Any]]:
+    """For each field: its name, the attribute that it comes from, true for an Id, and the value in place of None."""
+    found = []
+    hints = get_type_hints(record)
+    for name in record.__struct_fields__:
+        kinds = get_args(hints[name]) if isinstance(hints[name], UnionType) else (hints[name],)
+        stem, _, unit = name.rpartition("_")
+        nothing = None if NoneType in kinds else UNSET if Id in kinds else msgspec.UNSET
+        found.append((name, f"{stem}_ms" if unit in ("time", "ts") else name, Id in kinds, nothing))
+    return found
 
 
 class Page(msgspec.Struct, rename="camel"):

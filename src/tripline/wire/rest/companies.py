@@ -15,7 +15,7 @@ from tripline.domain.companies import Company, MessageTypes
 from tripline.domain.refusals import BadParameter
 from tripline.wire.described import about
 from tripline.wire.rest import examples
-from tripline.wire.rest.base import Id
+from tripline.wire.rest.base import Id, record_of
 from tripline.wire.rest.bodies import if_set, one_name
 
 _OPERATOR = {"id": "a1f0e7c0-c801-11ef-9d5c-6b1f6f2a4c11"}
@@ -159,29 +159,11 @@ def company_record(
     """
     if not for_administrator:
         company = companies.without_credentials(company)
-    return CompanyRecord(
-        id=Id(company.id),
-        created_time=company.created_ms,
-        name=company.name,
-        service_type=company.service_type,
-        master=company.master,
-        master_id=Id(company.master_id),
-        pic_name=company.pic_name,
-        pic_phone=company.pic_phone,
-        pic_email=company.pic_email,
+    return record_of(
+        CompanyRecord,
+        company,
         pic_passwd=if_set(password),
-        pic_division=company.pic_division,
-        provider_manager_name=company.provider_manager_name,
-        provider_manager_email=company.provider_manager_email,
         skt_manager_name=company.provider_manager_name if "sktManagerName" in sent else UNSET,
         skt_manager_email=company.provider_manager_email if "sktManagerEmail" in sent else UNSET,
-        cooperation_task=company.cooperation_task,
-        description=company.description,
-        region=company.region,
-        notify_host=if_set(company.notify_host),
-        notify_msg_type=if_set(company.notify_msg_type),
-        rpc_notify_host=if_set(company.rpc_notify_host),
-        rpc_notify_port=if_set(company.rpc_notify_port),
-        rpc_notify_base_path=if_set(company.rpc_notify_base_path),
         token_prefix=company.token_prefix if with_prefix else UNSET,
     )

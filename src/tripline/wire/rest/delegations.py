@@ -5,16 +5,16 @@ Follows spec/interface (Company relation; Vehicle delegation to a company, to a 
 Not here: permissions (`domain/delegations.py`), reading a request (`bodies.py`).
 """
 
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Final
 
 import msgspec
 
 from tripline.domain import ids
-from tripline.domain.delegations import Delegation, Relation, Right
 from tripline.domain.refusals import BadParameter
 from tripline.wire.described import about
 from tripline.wire.rest import examples
-from tripline.wire.rest.base import Id
+from tripline.wire.rest.base import Id, record_of
 
 _ITSELF = {"id": "91b1c0e0-c802-11ef-9d5c-6b1f6f2a4c11"}
 
@@ -82,6 +82,11 @@ class RightRecord(msgspec.Struct, rename="camel", kw_only=True):
     ]
 
 
+relation_record: Final = partial(record_of, RelationRecord)
+delegation_record: Final = partial(record_of, DelegationRecord)
+right_record: Final = partial(record_of, RightRecord)
+
+
 def id_of(sent: Id | str | None, name: str) -> str:
     """The canonical id in an Id object or a bare text. Raises `BadParameter` when it is missing or not a UUID."""
     text = sent.id if isinstance(sent, Id) else sent
@@ -91,45 +96,3 @@ def id_of(sent: Id | str | None, name: str) -> str:
     if known is None:
         raise BadParameter("uuid", field=name)
     return known
-
-
-def relation_record(relation: Relation) -> RelationRecord:
-    """The record."""
-    return RelationRecord(
-        id=Id(relation.id),
-        created_time=relation.created_ms,
-        from_company_id=Id(relation.from_company_id),
-        to_company_id=Id(relation.to_company_id),
-        service_type=relation.service_type,
-        from_company_name=relation.from_company_name,
-        to_company_name=relation.to_company_name,
-    )
-
-
-def delegation_record(delegation: Delegation) -> DelegationRecord:
-    """The record."""
-    return DelegationRecord(
-        id=Id(delegation.id),
-        created_time=delegation.created_ms,
-        from_company_id=Id(delegation.from_company_id),
-        from_company_name=delegation.from_company_name,
-        to_company_id=Id(delegation.to_company_id),
-        to_company_name=delegation.to_company_name,
-        vehicle_id=Id(delegation.vehicle_id),
-        vehicle_no=delegation.vehicle_no,
-    )
-
-
-def right_record(right: Right) -> RightRecord:
-    """The record."""
-    return RightRecord(
-        id=Id(right.id),
-        created_time=right.created_ms,
-        company_id=Id(right.company_id),
-        company_name=right.company_name,
-        user_id=Id(right.user_id),
-        user_name=right.user_name,
-        vehicle_id=Id(right.vehicle_id),
-        vehicle_no=right.vehicle_no,
-        user_role=right.user_role,
-    )

@@ -9,7 +9,7 @@ from tripline.domain.disputes import Reason, State
 from tripline.domain.fields import LONG_TEXT_MAX
 from tripline.wire.described import about
 from tripline.wire.rest import examples
-from tripline.wire.rest.base import Id
+from tripline.wire.rest.base import Id, record_of
 
 _DISPUTE = {"id": "5d0e4b60-c802-11ef-9d5c-6b1f6f2a4c11"}
 
@@ -101,26 +101,4 @@ def dispute(found: disputes.Dispute) -> Dispute:
     disputed = None
     if event is not None:
         disputed = Disputed(Id(event.event_id), event.event_type, event.event_ms, event.begin_ms, event.end_ms)
-    return Dispute(
-        id=Id(found.id),
-        created_time=found.created_ms,
-        trip_id=Id(found.trip_id),
-        vehicle_id=_id(found.vehicle_id),
-        driver_id=_id(found.driver_id),
-        opened_by=_id(found.opened_by),
-        reason=found.reason,
-        text=found.text,
-        event=disputed,
-        state=found.state,
-        decided_time=found.decided_ms,
-        decided_by=_id(found.decided_by),
-        answer=found.answer,
-        score_before=found.score_before,
-        score_after=found.score_after,
-        rescored_time=found.rescored_ms,
-        mail=found.mail_language is not None,
-    )
-
-
-def _id(known: str | None) -> Id | None:
-    return None if known is None else Id(known)
+    return record_of(Dispute, found, event=disputed, mail=found.mail_language is not None)

@@ -18,7 +18,7 @@ from tripline.wire.described import about
 from tripline.wire.device import stored_payloads as device_stored_payloads
 from tripline.wire.rest import examples
 from tripline.wire.rest import trips as rest_trips
-from tripline.wire.rest.base import Id, id_or_unset
+from tripline.wire.rest.base import Id, record_of
 
 
 class DeviceEventRecord(msgspec.Struct, rename="camel", kw_only=True):
@@ -49,20 +49,11 @@ class DeviceEventRecord(msgspec.Struct, rename="camel", kw_only=True):
 
 def device_event_record(event: StoredEvent, zone: tzinfo) -> DeviceEventRecord:
     """The record, with the text time in the zone."""
-    event_dt = rest_trips.local_time(event.event_ms, zone)
-    assert event_dt is not None
-    return DeviceEventRecord(
-        id=Id(event.id),
+    return record_of(
+        DeviceEventRecord,
+        event,
         created_time=ids.ms_of_no(event.no),
-        company_id=Id(event.company_id),
-        vehicle_id=id_or_unset(event.vehicle_id),
-        sensor_id=id_or_unset(event.sensor_id),
-        trip_id=id_or_unset(event.trip_id),
-        user_id=id_or_unset(event.user_id),
-        device_type=event.device_type,
-        ty=event.ty,
-        event_ts=event.event_ms,
-        event_dt=event_dt,
+        event_dt=rest_trips.local_time(event.event_ms, zone),
         payload=msgspec.Raw(device_stored_payloads.coerced(event.payload, ty=event.ty, device_type=event.device_type)),
         pos_lat=event.lat,
         pos_lon=event.lon,

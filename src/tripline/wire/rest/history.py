@@ -10,7 +10,7 @@ import msgspec
 from tripline.domain.history import Entry, Event
 from tripline.wire.described import about
 from tripline.wire.rest import examples
-from tripline.wire.rest.base import Id, id_or_unset
+from tripline.wire.rest.base import Id, record_of
 
 _EVENTS = ", ".join(Event)
 
@@ -61,29 +61,5 @@ class HistoryRecord(msgspec.Struct, rename="camel", kw_only=True):
 
 def history_record(entry: Entry) -> HistoryRecord:
     """The record."""
-    changes = None
-    if entry.changes is not None:
-        changes = [
-            ChangeRecord(field=change.field, before=change.before, after=change.after, secret=change.secret)
-            for change in entry.changes
-        ]
-    return HistoryRecord(
-        id=Id(entry.id),
-        created_time=entry.at_ms,
-        event=entry.event,
-        actor_id=id_or_unset(entry.actor_id),
-        actor_name=entry.actor_name,
-        actor_authority=entry.actor_authority,
-        actor_company_id=id_or_unset(entry.actor_company_id),
-        actor_company_name=entry.actor_company_name,
-        company_id=id_or_unset(entry.company_id),
-        vehicle_id=id_or_unset(entry.vehicle_id),
-        vehicle_no=entry.vehicle_no,
-        sensor_id=id_or_unset(entry.sensor_id),
-        serial_no=entry.serial_no,
-        user_id=id_or_unset(entry.user_id),
-        user_name=entry.user_name,
-        to_company_id=id_or_unset(entry.to_company_id),
-        to_company_name=entry.to_company_name,
-        changes=changes,
-    )
+    changes = None if entry.changes is None else [record_of(ChangeRecord, change) for change in entry.changes]
+    return record_of(HistoryRecord, entry, created_time=entry.at_ms, changes=changes)

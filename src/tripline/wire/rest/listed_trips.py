@@ -9,7 +9,7 @@ from tripline.domain.listed_trips import ListedTrip, TripSums
 from tripline.domain.vehicle_days import Drive, Ends, Point, VehicleDay
 from tripline.wire.described import about
 from tripline.wire.rest import examples, quality
-from tripline.wire.rest.base import Id, id_or_unset
+from tripline.wire.rest.base import Id, record_of
 from tripline.wire.rest.tracks import NO_FIX, SAMPLES, NoFix, Samples
 
 _PLACE = {"lat": 37.5665, "lon": 126.978, "name": "Sejong-daero, Jung-gu"}
@@ -183,27 +183,13 @@ def place_record(point: Point | None, names: Mapping[Point, str]) -> PlaceRecord
 
 def listed_trip_record(trip: ListedTrip, ends: Ends | None, names: Mapping[Point, str]) -> ListedTripRecord:
     """The record of a trip with its ends."""
-    return ListedTripRecord(
-        id=Id(trip.id),
-        company_id=Id(trip.company_id),
-        vehicle_id=id_or_unset(trip.vehicle_id),
-        vehicle_no=trip.vehicle_no,
-        user_id=id_or_unset(trip.user_id),
-        start_ts=trip.start_ms,
-        end_ts=trip.end_ms,
+    return record_of(
+        ListedTripRecord,
+        trip,
         begin_place=None if ends is None else place_record(ends.begin, names),
         end_place=None if ends is None else place_record(ends.end, names),
-        state=trip.state.value,
-        not_scored=trip.not_scored,
-        score=trip.score,
-        limit_known=trip.limit_known,
-        harsh_known=trip.harsh_known,
         distance=trip.distance_m,
         driving=None if trip.driving_ms is None else trip.driving_ms / 1_000,
-        accel=trip.accel,
-        de_accel=trip.de_accel,
-        over_speed=trip.over_speed,
-        disputed=trip.disputed,
     )
 
 

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
 from tripline.domain.maps import ImportState, ImportStep, KnownMap, Standing
 from tripline.domain.maps import Maps as EveryMap
 from tripline.wire.described import about
+from tripline.wire.rest.base import record_of
 
 
 class Bounds(msgspec.Struct, frozen=True):
@@ -69,31 +70,20 @@ def every(found: EveryMap, *, say: Callable[[str], str]) -> Maps:
 
 def map_import(found: Standing, *, reason: str | None = None) -> MapImport:
     """An import as JSON; `reason`: why it failed, in the reader's language."""
-    record = found.record
-    return MapImport(
-        area=record.name,
-        source=Path(record.file).name,
-        country=record.country or None,
-        begun_time=record.begun_ms,
-        told_time=record.told_ms,
+    return record_of(
+        MapImport,
+        found.record,
+        area=found.record.name,
+        source=Path(found.record.file).name,
+        country=found.record.country or None,
         state=found.stage,
-        step=record.step,
-        done=record.done,
         reason=reason,
         can_continue=found.can_continue,
     )
 
 
 def _map(found: KnownMap, lost: str | None) -> Map:
-    area = found.area
-    return Map(
-        area=found.name,
-        map=None if area is None else area.map,
-        source=None if area is None else area.source,
-        imported_time=None if area is None else area.imported_ms,
-        roads=None if area is None else area.roads,
-        places=None if area is None else area.places,
-        size=None if area is None else area.size,
-        bounds=None if area is None else Bounds(*area.bounds),
-        lost=lost,
-    )
+    if found.area is None:
+        unknown: dict[str, Any] = dict.fromkeys(Map.__struct_fields__)
+        return Map(**unknown | {"area": found.name, "lost": lost})
+    return record_of(Map, found.area, area=found.name, bounds=Bounds(*found.area.bounds), lost=lost)

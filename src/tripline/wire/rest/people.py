@@ -11,7 +11,7 @@ import msgspec
 from tripline.domain.people import User
 from tripline.wire.described import about
 from tripline.wire.rest import examples
-from tripline.wire.rest.base import Id, id_or_unset
+from tripline.wire.rest.base import Id, record_of
 
 
 class PersonRequest(msgspec.Struct, rename="camel", kw_only=True):
@@ -56,17 +56,4 @@ class UserRecord(msgspec.Struct, rename="camel", kw_only=True):
 
 def user_record(user: User) -> UserRecord:
     """The record."""
-    return UserRecord(
-        id=Id(user.id),
-        created_time=user.created_ms,
-        company_id=id_or_unset(user.company_id),
-        name=user.name,
-        phone=user.phone,
-        vehicle_id=None if user.vehicle_id is None else Id(user.vehicle_id),
-        latest_trip_id=id_or_unset(user.latest_trip_id),
-        email=user.email,
-        authority=user.authority,
-        password=None,
-        additional_info=user.additional_info,
-        password_updated_time=user.password_updated_ms,
-    )
+    return record_of(UserRecord, user, password=None)

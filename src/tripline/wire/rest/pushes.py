@@ -9,7 +9,7 @@ from tripline.domain import ids, pushes
 from tripline.domain.pushes import Mute, Parked
 from tripline.domain.refusals import BadParameter
 from tripline.wire.described import about
-from tripline.wire.rest.base import Id, id_or_unset
+from tripline.wire.rest.base import Id, record_of
 
 IDS_MAX: Final = 1_000
 """Maximum number of messages named in one request."""
@@ -117,17 +117,7 @@ def mute(receiver: Mute) -> MuteReceiver:
 
 def parked(message: Parked) -> ParkedPush:
     """The record of a parked message."""
-    return ParkedPush(
-        id=Id(message.id),
-        channel=message.channel.published,
-        sensor_id=Id(message.sensor_id),
-        selector=message.selector,
-        request_id=id_or_unset(message.request_id),
-        created_time=message.created_ms,
-        parked_time=message.parked_ms,
-        attempts=message.attempts,
-        last_error=message.last_error,
-    )
+    return record_of(ParkedPush, message, channel=message.channel.published)
 
 
 def resent_ids(sent: Resend) -> list[str] | None:

@@ -7,6 +7,7 @@ import msgspec
 from tripline.scoring import certainty
 from tripline.scoring.quality import Quality
 from tripline.wire.described import about
+from tripline.wire.rest.base import record_of
 
 EXAMPLE: dict[str, object] = {
     "samples": 3600,
@@ -94,17 +95,10 @@ class DataQuality(msgspec.Struct, frozen=True, rename="camel"):
 def data_quality(found: Quality) -> DataQuality:
     """The record."""
     sure = certainty.of_events(found)
-    limits = found.limits
-    return DataQuality(
-        samples=found.samples,
-        dropped=found.dropped,
-        period_ms=found.period_ms,
-        gaps=found.gaps,
-        speed_ratio=found.speed_ratio,
-        distance=found.distance,
-        repairs=found.repairs,
-        limits=LimitShares(limits.tagged, limits.implied, limits.road_class, limits.default, limits.none),
-        maps=list(found.maps),
+    return record_of(
+        DataQuality,
+        found,
+        limits=record_of(LimitShares, found.limits),
         speed_step=found.speed_step or None,
         harsh_source=found.harsh_source.name.lower(),
         event_precision=None if sure is None else round(sure, 3),

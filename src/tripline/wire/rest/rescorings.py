@@ -8,7 +8,7 @@ from tripline.domain import rescorings
 from tripline.domain.rescorings import Stage
 from tripline.wire.described import about
 from tripline.wire.rest import examples
-from tripline.wire.rest.base import Id
+from tripline.wire.rest.base import Id, record_of
 
 _RESCORING = {"id": "7a4d2f10-c803-11ef-9d5c-6b1f6f2a4c11"}
 
@@ -80,21 +80,16 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
 def rescoring(found: rescorings.Rescoring) -> Rescoring:
     """The record of a rescoring."""
     counts = msgspec.json.decode(found.outcome, type=Counts)
-    asked, by = found.asked, found.requested_by
-    return Rescoring(
-        id=Id(found.id),
-        created_time=found.created_ms,
-        company_id=Id(found.company_id),
-        requested_by=None if by is None else Id(by),
+    asked = found.asked
+    return record_of(
+        Rescoring,
+        found,
         dry_run=asked.dry_run,
         from_time=asked.from_ms,
         to_time=asked.to_ms,
         all=asked.everything,
         policy=asked.policy,
         map=asked.area,
-        state=found.state,
-        progress=found.progress,
-        looked_at=found.looked_at,
         trips=counts.judged,
         same=counts.same,
         moved=counts.moved,
@@ -104,5 +99,4 @@ def rescoring(found: rescorings.Rescoring) -> Rescoring:
         mean_change=counts.sum / counts.moved if counts.moved else 0.0,
         greatest_change=counts.most,
         reasons=counts.reasons,
-        ended_time=found.ended_ms,
     )

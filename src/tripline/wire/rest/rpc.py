@@ -16,7 +16,7 @@ from tripline.wire import rpc
 from tripline.wire.described import about
 from tripline.wire.rest import examples
 from tripline.wire.rest import sensors as rest_sensors
-from tripline.wire.rest.base import Id, id_or_unset
+from tripline.wire.rest.base import Id, record_of
 
 _OURS: Final = frozenset({"requestId", "response", "status", "errorCode", "message", "timestamp"})
 """Keys of an acknowledgement that are not repeated beside it: the platform's own keys and the keys of errors (A1)."""
@@ -107,18 +107,13 @@ class CallRecord(msgspec.Struct, rename="camel", kw_only=True):
 def call_record(call: StoredCall) -> CallRecord:
     """The record."""
     result = None if call.result is None else rpc.said(call.result)
-    return CallRecord(
-        id=Id(call.id),
+    return record_of(
+        CallRecord,
+        call,
         created_time=ids.ms_of_no(call.no),
-        sensor_id=Id(call.sensor_id),
-        vehicle_id=id_or_unset(call.vehicle_id),
-        method=call.method,
         params=msgspec.Raw(call.params),
         response=None if call.response is None else msgspec.Raw(rpc.said(call.response).text),
-        response_time=call.response_ms,
         result=None if result is None else msgspec.Raw(result.text),
-        result_time=call.result_ms,
-        result_code=call.result_code,
         add_info=None if result is None else result.info,
         status=call.state,
     )

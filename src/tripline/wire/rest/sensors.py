@@ -13,12 +13,11 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from tripline.domain import fields
-from tripline.domain.lines import Line
 from tripline.domain.sensors import Sensor
 from tripline.wire.described import about
 from tripline.wire.rest import examples
-from tripline.wire.rest.base import Id, id_or_unset
-from tripline.wire.rest.bodies import if_set
+from tripline.wire.rest.base import UNSET as UNSET_ID
+from tripline.wire.rest.base import Id, record_of
 
 
 class CarrierInfo(msgspec.Struct, kw_only=True):
@@ -143,26 +142,12 @@ def names_carrier(sent: SensorRequest) -> bool:
 
 def sensor_record(sensor: Sensor) -> SensorRecord:
     """The record."""
-    return SensorRecord(
-        id=Id(sensor.id),
-        created_time=sensor.created_ms,
-        vehicle_id=id_or_unset(sensor.vehicle_id),
-        company_id=Id(sensor.company_id),
-        director_id=id_or_unset(None),
-        status=sensor.status,
-        vendor=sensor.vendor,
-        type=sensor.type,
-        additional_info=sensor.additional_info if sensor.line is None else _carrier_info(sensor, sensor.line),
-        last_trip_msg_type=sensor.last_trip_msg_type,
-        activation_required=sensor.activation_required,
-        vehicle_no=sensor.vehicle_no,
-        serial_no=sensor.serial_no,
-        credentials_id=sensor.credentials_id,
-        mission_type=if_set(sensor.mission_type),
-        mdn=UNSET if sensor.line is None else sensor.line.mdn,
-        nw_status=UNSET if sensor.line is None else sensor.line.nw_status.value,
+    line, info = sensor.line, sensor.additional_info
+    return record_of(
+        SensorRecord,
+        sensor,
+        director_id=UNSET_ID,
+        additional_info=info if line is None else record_of(CarrierInfo, line, extra=info),
+        mdn=UNSET if line is None else line.mdn,
+        nw_status=UNSET if line is None else line.nw_status,
     )
-
-
-def _carrier_info(sensor: Sensor, line: Line) -> CarrierInfo:
-    return CarrierInfo(extra=sensor.additional_info, subscription=line.subscription, imsi=line.imsi, iccid=line.iccid)

@@ -9,7 +9,7 @@ import msgspec
 
 from tripline.domain.account_sessions import Session
 from tripline.wire.described import about
-from tripline.wire.rest.base import Id
+from tripline.wire.rest.base import Id, record_of
 
 _ID = {"id": "0e0a5a52-95c1-4f0b-a1c2-6f7d3d0b9a11"}
 
@@ -37,13 +37,4 @@ class SessionRecord(msgspec.Struct, rename="camel", kw_only=True):
 
 def session_record(session: Session, *, current: str | None) -> SessionRecord:
     """The record; `current` is the id of the requesting session."""
-    return SessionRecord(
-        id=Id(session.id),
-        created_time=session.created_ms,
-        kind=session.kind.value,
-        prolonged_time=session.rotated_ms,
-        expires_time=session.expires_ms,
-        agent=session.agent,
-        address=session.address,
-        current=session.id == current,
-    )
+    return record_of(SessionRecord, session, prolonged_time=session.rotated_ms, current=session.id == current)

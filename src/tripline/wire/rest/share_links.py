@@ -9,7 +9,7 @@ from tripline.domain.positions import Moment, Position
 from tripline.domain.share_links import ShareLink
 from tripline.wire.described import about
 from tripline.wire.rest import examples
-from tripline.wire.rest.base import Id
+from tripline.wire.rest.base import Id, record_of
 
 _LINK = {"id": "5b0d9d10-c803-11ef-9d5c-6b1f6f2a4c11"}
 
@@ -111,23 +111,8 @@ class SharedTrail(msgspec.Struct, kw_only=True):
 
 def record(link: ShareLink, *, url: str | None = None) -> ShareLinkRecord:
     """A link as JSON."""
-    return ShareLinkRecord(
-        id=Id(link.id),
-        created_time=link.created_ms,
-        expires_time=link.expires_ms,
-        maker_id=Id(link.maker_id),
-        maker_name=link.maker_name,
-        vehicle_id=Id(link.vehicle_id),
-        vehicle_no=link.vehicle_no,
-        trip_id=None if link.trip_id is None else Id(link.trip_id),
-        trip_start_time=link.trip_start_ms,
-        trail=link.shows.trail,
-        whole=link.shows.whole,
-        number=link.shows.number,
-        openings=link.openings,
-        opened_time=link.opened_ms,
-        url=url,
-    )
+    shows = link.shows
+    return record_of(ShareLinkRecord, link, trail=shows.trail, whole=shows.whole, number=shows.number, url=url)
 
 
 def shared_position(found: Position | None, *, number: str | None) -> SharedPosition:

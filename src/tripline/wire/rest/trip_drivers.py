@@ -8,7 +8,7 @@ from tripline.domain.corrections import Totals, TripDriver
 from tripline.domain.trends import Sums
 from tripline.wire.described import about
 from tripline.wire.rest import examples
-from tripline.wire.rest.base import Id
+from tripline.wire.rest.base import Id, record_of
 
 _SUM = {"count": 12, "dist": 91234, "score": 87.31, "limitKnown": 0.9}
 
@@ -54,16 +54,9 @@ class CorrectDriver(msgspec.Struct, rename="camel", kw_only=True):
 
 def driver_of_trip(found: TripDriver, changes: list[Totals] | None = None) -> DriverOfTrip:
     """The record of a trip's driver."""
-    return DriverOfTrip(
-        trip_id=Id(found.trip_id),
-        vehicle_id=_id(found.vehicle_id),
-        driver_id=_id(found.driver_id),
-        recorded_driver_id=_id(found.recorded_id),
-        corrected_time=found.corrected_ms,
-        changes=None
-        if changes is None
-        else [DriverChange(Id(each.user_id), _sum(each.before), _sum(each.after)) for each in changes],
-    )
+    told = [DriverChange(Id(each.user_id), _sum(each.before), _sum(each.after)) for each in changes or ()]
+    recorded_id = None if found.recorded_id is None else Id(found.recorded_id)
+    return record_of(DriverOfTrip, found, recorded_driver_id=recorded_id, changes=None if changes is None else told)
 
 
 def _sum(found: Sums | None) -> DrivenSum | None:
@@ -71,7 +64,3 @@ def _sum(found: Sums | None) -> DrivenSum | None:
         return None
     score, limit_known = (found.score, found.limit_known) if found.trips else (None, None)
     return DrivenSum(found.trips, found.distance_m, score, limit_known)
-
-
-def _id(known: str | None) -> Id | None:
-    return None if known is None else Id(known)

@@ -7,7 +7,7 @@ Not here: conversion of payload values (`wire/device/stored_payloads.py`).
 """
 
 from datetime import tzinfo
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -19,7 +19,7 @@ from tripline.wire.described import about
 from tripline.wire.device import stored_payloads as device_stored_payloads
 from tripline.wire.device import values as device_values
 from tripline.wire.rest import examples, quality
-from tripline.wire.rest.base import Id, id_or_unset
+from tripline.wire.rest.base import Id, record_of
 
 
 class TripRecord(msgspec.Struct, rename="camel", kw_only=True):
@@ -94,35 +94,27 @@ class MicrotripRecord(msgspec.Struct, rename="camel", kw_only=True):
 
 def trip_record(trip: StoredTrip, zone: tzinfo) -> TripRecord:
     """The record, with text times in the zone."""
-    return TripRecord(
-        id=Id(trip.id),
-        created_time=trip.created_ms,
-        company_id=Id(trip.company_id),
-        vehicle_id=id_or_unset(trip.vehicle_id),
-        sensor_id=id_or_unset(trip.sensor_id),
-        user_id=id_or_unset(trip.user_id),
-        device_type=trip.device_type,
-        service_type=trip.service_type,
-        start_ts=trip.start_ms,
-        end_ts=trip.end_ms,
-        start_dt=local_time(trip.start_ms, zone),
-        end_dt=local_time(trip.end_ms, zone),
-        payload=None
-        if trip.payload is None
-        else msgspec.Raw(
-            device_stored_payloads.coerced(trip.payload, ty=trip.message_ty or 0, device_type=trip.device_type)
-        ),
-    )
+    return record_of(TripRecord, trip, **_texts(trip, zone))
+
+
+def _texts(trip: StoredTrip, zone: tzinfo) -> dict[str, Any]:
+    payload = trip.payload
+    if payload is not None:
+        payload = device_stored_payloads.coerced(payload, ty=trip.message_ty or 0, device_type=trip.device_type)
+    return {
+        "start_dt": local_time(trip.start_ms, zone),
+        "end_dt": local_time(trip.end_ms, zone),
+        "payload": None if payload is None else msgspec.Raw(payload),
+    }
 
 
 def judged_trip_record(trip: JudgedTrip, zone: tzinfo) -> JudgedTripRecord:
     """The record, with the reason for a missing score and the quality of its samples."""
-    record = trip_record(trip, zone)
-    told = {name: getattr(record, name) for name in TripRecord.__struct_fields__}
     found = None if trip.quality is None else scoring_quality.read(trip.quality)
-    return JudgedTripRecord(
-        **told,
-        not_scored=trip.not_scored,
+    return record_of(
+        JudgedTripRecord,
+        trip,
+        **_texts(trip, zone),
         limit_known=None if found is None else found.limits.known,
         harsh_known=None if found is None else found.harsh_known,
         quality=None if found is None else quality.data_quality(found),
@@ -133,18 +125,13 @@ def microtrip_record(microtrip: StoredMicrotrip) -> MicrotripRecord:
     """The record; an invalid header `ts` (T1, T2) is replaced by the time of creation."""
     created_ms = ids.ms_of_no(microtrip.no)
     sent_ms = device_values.instant(microtrip.ts, created_ms)
-    return MicrotripRecord(
-        id=Id(microtrip.id),
+    payload = device_stored_payloads.coerced(microtrip.payload, ty=microtrip.ty, device_type=microtrip.device_type)
+    return record_of(
+        MicrotripRecord,
+        microtrip,
         created_time=created_ms,
-        trip_id=Id(microtrip.trip_id),
-        sensor_id=id_or_unset(microtrip.sensor_id),
-        vehicle_id=id_or_unset(microtrip.vehicle_id),
-        company_id=Id(microtrip.company_id),
-        device_type=microtrip.device_type,
         ts=created_ms if sent_ms is None else sent_ms,
-        payload=msgspec.Raw(
-            device_stored_payloads.coerced(microtrip.payload, ty=microtrip.ty, device_type=microtrip.device_type)
-        ),
+        payload=msgspec.Raw(payload),
     )
 
 

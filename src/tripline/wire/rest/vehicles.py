@@ -11,7 +11,7 @@ import msgspec
 from tripline.domain.vehicles import Vehicle
 from tripline.wire.described import about
 from tripline.wire.rest import examples
-from tripline.wire.rest.base import Id, id_or_unset
+from tripline.wire.rest.base import Id, record_of
 from tripline.wire.rest.bodies import number
 
 
@@ -73,28 +73,10 @@ class VehicleRecord(msgspec.Struct, rename="camel", kw_only=True):
 
 def vehicle_record(vehicle: Vehicle) -> VehicleRecord:
     """The record."""
-    return VehicleRecord(
-        id=Id(vehicle.id),
-        created_time=vehicle.created_ms,
-        company_id=Id(vehicle.company_id),
-        director_id=id_or_unset(vehicle.director_id),
-        current_driver_id=id_or_unset(vehicle.current_driver_id),
-        latest_trip_id=id_or_unset(vehicle.latest_trip_id),
-        service_type=vehicle.service_type,
-        vehicle_no=vehicle.vehicle_no,
-        model_name=vehicle.model_name,
-        model_code=vehicle.model_code,
-        vendor=vehicle.vendor,
-        sensor_count=vehicle.sensor_count,
-        status=vehicle.status,
-        additional_info=vehicle.additional_info,
+    return record_of(
+        VehicleRecord,
+        vehicle,
         model_year=None if vehicle.model_year is None else number(vehicle.model_year),
-        usage=vehicle.usage,
-        category=vehicle.category,
-        mission_type=vehicle.mission_type,
-        fuel_type=vehicle.fuel_type,
         displacement=number(vehicle.displacement),
         mileage=number(vehicle.mileage),
-        delegate_user_count=vehicle.delegate_user_count,
-        last_trip_msg_type=vehicle.last_trip_msg_type,
     )
