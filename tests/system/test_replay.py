@@ -125,10 +125,9 @@ def test_replay_file_with_faulty_rows_names_their_lines_and_plays_the_rest(
 def test_replay_with_unknown_token_says_so_in_one_line_and_exits_1(server: servers.Running) -> None:
     done = replay(server, fleet.device_token(), str(SHORT))
 
-    where_ = f"{server.device_host}:{server.device_port}"
     assert (done.returncode, done.stderr) == (
         1,
-        f"tripline: {where_} refused the device's token (return code 5).\n",
+        "tripline: The platform refused a device's token (return code 5: not authorised).\n",
     )
 
 
@@ -137,10 +136,7 @@ def test_replay_with_the_wrong_authority_says_so_in_one_line_and_exits_1(
 ) -> None:
     other = certificates.make(tmp_path).ca
 
-    done = servers.run_here(
-        *("replay", *where(server)[:-1], str(other), "--token", fleet.device_token(), str(SHORT)),
-        variables={"PYTHONWARNINGS": "ignore::ResourceWarning"},  # paho leaves its socket to the garbage collector
-    )
+    done = servers.run_here("replay", *where(server)[:-1], str(other), "--token", fleet.device_token(), str(SHORT))
 
     assert done.returncode == 1
     assert done.stderr.startswith(f"tripline: The certificate of {server.device_host}:{server.device_port} cannot be")

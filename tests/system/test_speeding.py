@@ -14,7 +14,7 @@ from tests.support.device import CarefulDevice
 from tests.support.fleet import Company
 
 from tripline.adapters.maps import files as maps
-from tripline.simulator import client, link, messages, motion, network
+from tripline.simulator import client, messages, motion, network, replay
 from tripline.simulator.recordings import Point, Track
 from tripline.simulator.styles import STYLES
 
@@ -71,7 +71,7 @@ def test_drive_along_real_roads_is_explained_with_the_seconds_over_the_limit_tha
         moments = driven(data / "maps", seed)
         track = Track("", [Point(at_ms(each), each.lat, each.lon, each.speed_kmh) for each in moments])
         gateway = client.Gateway(server.device_host, server.device_port, server.ca)
-        asyncio.run(link.Link(gateway=gateway, token=vehicle.token, messages=messages.of_tracks([track])).deliver())
+        asyncio.run(replay.delivered(messages.of_tracks([track]), gateway=gateway, token=vehicle.token))
         trip_id = scored(company, vehicle)
         page = company.get(f"/api/tre/v1_3/vehicle/{vehicle.vehicle_id}/analytics/gpsEvent", limit=1_000)
         told = company.get(f"/api/tre/v1_3/trip/{trip_id}/analytics/drivingScore/explanation")

@@ -16,14 +16,13 @@ if TYPE_CHECKING:
 
     from tripline import clock
     from tripline import demo as demos
-    from tripline.simulator import client, link
+    from tripline.simulator import client
     from tripline.simulator import replay as replays
 else:
     uvloop = Later("uvloop")
     clock = Later("tripline.clock")
     demos = Later("tripline.demo")
     client = Later("tripline.simulator.client")
-    link = Later("tripline.simulator.link")
     replays = Later("tripline.simulator.replay")
 
 
@@ -54,7 +53,9 @@ def replay(
         files=files,
         gateway=client.Gateway(host, port, ca),
         token=token,
-        manner=link.Manner(speed=speed, window=window, patience_s=patience),
+        speed=speed,
+        window=window,
+        patience_s=patience,
         aggregate=aggregate,
         ending_ms=clock.now_ms() if as_now else None,
     )

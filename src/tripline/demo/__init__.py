@@ -23,8 +23,7 @@ from tripline.adapters.maps import files, locks
 from tripline.demo import report
 from tripline.demo.company import EMAIL, Company, Driven, RejectedError, Vehicle
 from tripline.demo.server import Server, ServerError
-from tripline.simulator import client, link, messages, motion, network, recordings
-from tripline.simulator.outbox import Tally
+from tripline.simulator import client, messages, motion, network, recordings, replay
 from tripline.simulator.recordings import Track
 from tripline.simulator.styles import STYLES
 
@@ -147,20 +146,20 @@ async def _drive(server: Server, vehicles: Sequence[Vehicle], extract: Path | No
             ]
     except* TROUBLES as group:
         raise group.exceptions[0] from None
-    return sum(trip.result().acknowledged for trip in trips)
+    return sum(trip.result() for trip in trips)
 
 
-async def _play_recorded(server: Server, vehicle: Vehicle) -> Tally:
+async def _play_recorded(server: Server, vehicle: Vehicle) -> int:
     drives = [recordings.read(recordings.FOLDER / f"{name}.csv") for name in FLEET[vehicle.number]]
-    return await _link(server, vehicle, drives).deliver()
+    return await _played(server, vehicle, drives)
 
 
-async def _speed(server: Server, vehicle: Vehicle, extract: Path | None, steps: report.Steps) -> Tally:
+async def _speed(server: Server, vehicle: Vehicle, extract: Path | None, steps: report.Steps) -> int:
     """Import the map, then speed along its roads."""
     assert extract is not None
     said = await server.imported(extract)
     steps.done(f"{said} (© OpenStreetMap contributors)")
-    return await _link(server, vehicle, [_speeding(server.maps)]).deliver()
+    return await _played(server, vehicle, [_speeding(server.maps)])
 
 
 def _speeding(maps: Path) -> Track:
@@ -176,10 +175,11 @@ def _speeding(maps: Path) -> Track:
     return Track(SPEEDER, points)
 
 
-def _link(server: Server, vehicle: Vehicle, drives: Sequence[Track]) -> link.Link:
+async def _played(server: Server, vehicle: Vehicle, drives: Sequence[Track]) -> int:
     host, _, port = server.devices.rpartition(":")
     gateway = client.Gateway(host, int(port), server.ca)
-    return link.Link(gateway=gateway, token=vehicle.token, messages=messages.of_tracks(drives))
+    done = await replay.delivered(messages.of_tracks(drives), gateway=gateway, token=vehicle.token)
+    return done.acknowledged
 
 
 async def _judged(company: Company, vehicles: Sequence[Vehicle]) -> list[Driven]:

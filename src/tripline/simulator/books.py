@@ -44,6 +44,14 @@ class Ledger(msgspec.Struct):
     failure: str | None = None
     """The reason why the device gave up."""
 
+    @property
+    def whole(self) -> Row:
+        """The books of all kinds together."""
+        whole = Row()
+        for row in self.rows.values():
+            whole.add(row)
+        return whole
+
     def sent(self, message: Message) -> None:
         """Count a publish."""
         again = message.written

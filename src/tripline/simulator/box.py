@@ -1,13 +1,14 @@
 """One simulated device: sends its steps when they are due, keeps messages until they are acknowledged, answers calls.
 
 At most a window of messages is in flight; after a lost connection, unacknowledged messages are resent in order with
-the DUP flag. Not here: the messages (`itinerary.py`), answers to calls (`calls.py`), the bytes (`client.py`).
+the DUP flag. Not here: the messages (`itinerary.py`, `messages.py`), answers to calls (`calls.py`), the bytes
+(`client.py`).
 """
 
 import asyncio
 import ssl
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -55,7 +56,12 @@ class Box:
     access: Access
     token: str = field(repr=False)
     client_id: str
-    manner: str = "script"
+    manner: str | None = "script"
+    """Manner of answering calls; None: it takes none."""
+    window: int = WINDOW
+    """Most messages in flight."""
+    on_trouble: Callable[[str], None] = lambda _: None
+    """Called with the reason when a connection ended or failed, in one line."""
     ledger: Ledger = field(default_factory=Ledger)
     online: asyncio.Event = field(default_factory=asyncio.Event)
     _connection: Connection | None = None
@@ -64,6 +70,8 @@ class Box:
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
     _away_s: float = 0.0
     _gone: bool = False
+    _progressed: bool = False
+    """True if the platform acknowledged messages of this connection, or none is in flight at its end."""
     _replies: int = 0
     _nap: asyncio.Future[bool] | None = None
 
@@ -123,7 +131,7 @@ class Box:
             (self._connection.leave if step.tidy else self._connection.vanish)()
 
     async def _room(self) -> None:
-        while len(self._under_way) >= WINDOW or (self._connection is None and not self._gone):
+        while len(self._under_way) >= self.window or (self._connection is None and not self._gone):
             self._changed.clear()
             # No time-out: either an acknowledgement comes, or the keeper of the connection gives up and cancels this.
             await self._changed.wait()
@@ -164,10 +172,11 @@ class Box:
         message = self._under_way.pop(packet_id, None)
         if message is not None:
             self.ledger.acknowledged(message)
+            self._progressed = True
             self._changed.set()
 
     def _called(self, publish: packets.Publish) -> None:
-        if not publish.topic.startswith(topics.RPC_REQUEST):
+        if self.manner is None or not publish.topic.startswith(topics.RPC_REQUEST):
             return
         request_id = publish.topic.removeprefix(topics.RPC_REQUEST)
         for reply in calls.replies(self.manner, publish.body):
@@ -185,44 +194,44 @@ class Box:
         self._changed.set()
 
     async def _keep_connected(self) -> None:
-        """Connect, resend messages in flight, wait for the end, repeat. Raises when retrying is of no use."""
-        loop = asyncio.get_running_loop()
-        trouble_since: float | None = None
-        pause_s = _FIRST_PAUSE_S
+        """Connect again and again. Raises when retrying is of no use."""
+        loop, patience_s, gateway = asyncio.get_running_loop(), self.access.patience_s, self.access.gateway
+        last_contact, pause_s = loop.time(), _FIRST_PAUSE_S
         while not self._gone:
-            try:
-                connection = await self._one_more()
-            except (OSError, TimeoutError) as error:
-                trouble_since = trouble_since or loop.time()
-                if loop.time() - trouble_since >= self.access.patience_s:
-                    reason = error or type(error).__name__
-                    raise UnreachableError(
-                        f"Given up after {self.access.patience_s:g} s without the platform: {reason}"
-                    ) from None
-                await asyncio.sleep(pause_s)
-                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
-                continue
-            trouble_since, pause_s = None, _FIRST_PAUSE_S
-            await asyncio.shield(connection.ended)  # cancelling the keeper does not end the connection
-            self._connection = None
-            self.online.clear()
+            trouble = f"{gateway}: {await self._one_connection()}"
+            if self._progressed:
+                last_contact, pause_s = loop.time(), _FIRST_PAUSE_S
+            elif loop.time() - last_contact >= patience_s:
+                raise UnreachableError(f"Given up after {patience_s:g} s without the platform: {trouble}")
+            self.on_trouble(trouble)
             away_s, self._away_s = self._away_s, 0.0
-            await asyncio.sleep(away_s or _FIRST_PAUSE_S)
+            await asyncio.sleep(away_s or pause_s)
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
-    async def _one_more(self) -> Connection:
+    async def _one_connection(self) -> str:
+        """Connect, resend messages in flight, and wait for the end; return the reason for it."""
+        self._progressed = False
         connect = packets.Connect(self.client_id, keep_alive_s=client.KEEP_ALIVE_S, user_name=self.token)
         ears = Ears(self._acknowledged, self._called)
-        async with self.access.doorway:
-            connection = await client.connected(
-                self.access.gateway, self.access.trusted, connect, ears, subscription=topics.RPC_REQUESTS
-            )
+        calls_from = None if self.manner is None else topics.RPC_REQUESTS
+        try:
+            async with self.access.doorway:
+                connection = await client.connected(
+                    self.access.gateway, self.access.trusted, connect, ears, subscription=calls_from
+                )
+        except OSError as error:
+            return str(error) or "no answer"
         self._connection = connection
         self.ledger.connections += 1
         for packet_id, message in self._under_way.items():
             self._write(message, packet_id)
         self.online.set()
         self._changed.set()
-        return connection
+        await asyncio.shield(connection.ended)  # cancelling the keeper does not end the connection
+        self._connection = None
+        self.online.clear()
+        self._progressed |= not self._under_way
+        return "the connection ended"
 
     async def _leave(self) -> None:
         connection, self._connection = self._connection, None

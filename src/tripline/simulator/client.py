@@ -1,7 +1,7 @@
 """A light MQTT 3.1.1 client for many devices in one process: one asyncio protocol a connection, no task, no thread.
 
 It connects, subscribes, publishes and keeps the connection alive; its owner tracks messages in flight. The reason for
-our own client: decision 604. Not here: resending on the next connection (`box.py`, `link.py`).
+our own client: decision 604. Not here: resending on the next connection (`box.py`).
 """
 
 import asyncio
@@ -32,14 +32,6 @@ class RefusedError(Exception):
     """The platform refuses this device permanently; the text is shown as one line."""
 
 
-class TokenRefusedError(RefusedError):
-    """CONNECT was refused with a return code that makes retrying useless."""
-
-    def __init__(self, code: int) -> None:
-        super().__init__(f"The platform refused a device's token (return code {code}: {_FINAL[code]}).")
-        self.code = code
-
-
 class UnreachableError(Exception):
     """No connection for longer than the patience; the text is shown as one line."""
 
@@ -50,6 +42,9 @@ class Gateway(msgspec.Struct, frozen=True):
     host: str
     port: int
     ca: Path
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
 
 
 class Ears(msgspec.Struct, frozen=True):
@@ -87,7 +82,7 @@ class Connection(asyncio.Protocol):
         """
         code = await self._granted
         if code in _FINAL:
-            raise TokenRefusedError(code)
+            raise RefusedError(f"The platform refused a device's token (return code {code}: {_FINAL[code]}).")
         if code:
             raise ConnectionRefusedError(f"return code {code}")
         if subscription is None:
@@ -191,9 +186,8 @@ async def connected(
             await connection.ready(subscription)
             return connection
     except ssl.SSLCertVerificationError as error:
-        where = f"{gateway.host}:{gateway.port}"
         raise RefusedError(
-            f"The certificate of {where} cannot be verified with {gateway.ca}: {error.verify_message}."
+            f"The certificate of {gateway} cannot be verified with {gateway.ca}: {error.verify_message}."
         ) from None
     except BaseException:
         if connection is not None:

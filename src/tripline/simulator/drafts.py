@@ -57,7 +57,7 @@ class Draft(msgspec.Struct, kw_only=True):
             header = {"ty": self.ty} if self.ts is None else {"ty": self.ty, "ts": self.ts}
             whole = header | self.extra | {"pld": self.content}
         if self.packed:
-            body = msgpacked(whole)
+            body = msgspec.msgpack.encode(_packed(whole))
             return body.hex().encode() if self.hexadecimal else body
         text = msgspec.json.encode(whole)
         return text[:-1] + b",}" if self.spoiled else text
@@ -97,36 +97,10 @@ class Cut(msgspec.Struct, frozen=True, kw_only=True):
 Step = Message | Cut
 
 
-def msgpacked(value: Any) -> bytes:
-    """The bytes of a JSON value."""
+def _packed(value: Any) -> Any:
+    """A JSON value whose decimals MessagePack takes with 32 bits, like real devices (spec/device-messages 8)."""
     if isinstance(value, dict):
-        head = _head(len(value), 0x80, 0xDE)
-        return head + b"".join(msgpacked(key) + msgpacked(element) for key, element in value.items())
+        return {key: _packed(each) for key, each in value.items()}
     if isinstance(value, list):
-        return _head(len(value), 0x90, 0xDC) + b"".join(map(msgpacked, value))
-    if isinstance(value, str):
-        return _text(value.encode())
-    if isinstance(value, float):
-        return struct.pack(">Bf", 0xCA, value)
-    assert isinstance(value, int)
-    return _whole(value)
-
-
-def _head(count: int, short: int, long: int) -> bytes:
-    return bytes((short | count,)) if count < 16 else struct.pack(">BH", long, count)
-
-
-def _text(raw: bytes) -> bytes:
-    if len(raw) < 32:
-        return bytes((0xA0 | len(raw),)) + raw
-    return struct.pack(">BH", 0xDA, len(raw)) + raw
-
-
-def _whole(value: int) -> bytes:
-    if value < 0:
-        return struct.pack(">Bq", 0xD3, value)
-    if value < 0x80:
-        return bytes((value,))
-    if value < 2**32:
-        return struct.pack(">BI", 0xCE, value)
-    return struct.pack(">BQ", 0xCF, value)
+        return [_packed(each) for each in value]
+    return msgspec.Raw(struct.pack(">Bf", 0xCA, value)) if isinstance(value, float) else value

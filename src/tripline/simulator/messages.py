@@ -2,51 +2,17 @@
 
 Written from the published tables (spec/device-messages 5.1, 5.2, 7), not from the platform's readers, so that a replay
 tests those. The trip message carries no `dis`: the platform measures the distance itself. Not here: sending
-(`outbox.py`, `link.py`).
+(`replay.py`).
 """
 
 from collections.abc import Sequence
 
 import msgspec
 
+from tripline.simulator.drafts import Kind, Message
+from tripline.simulator.payloads import Payload
 from tripline.simulator.recordings import Point, Track
-
-
-class Message(msgspec.Struct, frozen=True):
-    """One publish: its body, and its time in a real drive, seconds after the replay's start at speed 1."""
-
-    due_s: float
-    body: bytes
-
-
-class _Sample(msgspec.Struct, omit_defaults=True):
-    tid: int
-    lat: float
-    lon: float
-    time_ms: int = msgspec.field(name="clt")
-    speed_kmh: float | None = msgspec.field(name="sp", default=None)
-
-
-class _TripEnd(msgspec.Struct):
-    tid: int
-    start_ms: int = msgspec.field(name="stt")
-    end_ms: int = msgspec.field(name="edt")
-    start_lat: float = msgspec.field(name="stlat")
-    start_lon: float = msgspec.field(name="stlon")
-    end_lat: float = msgspec.field(name="edlat")
-    end_lon: float = msgspec.field(name="edlon")
-
-
-class _Microtrip(msgspec.Struct):
-    time_ms: int = msgspec.field(name="ts")
-    content: _Sample | list[_Sample] = msgspec.field(name="pld")
-    ty: int = 2
-
-
-class _Trip(msgspec.Struct):
-    time_ms: int = msgspec.field(name="ts")
-    content: _TripEnd = msgspec.field(name="pld")
-    ty: int = 1
+from tripline.wire import topics
 
 
 def of_tracks(tracks: Sequence[Track], *, aggregate: int = 1) -> list[Message]:
@@ -65,20 +31,23 @@ def of_tracks(tracks: Sequence[Track], *, aggregate: int = 1) -> list[Message]:
 
 def _of_track(track: Track, number: int, aggregate: int, begins_s: float) -> list[Message]:
     messages = []
-    for first in range(0, len(track.points), aggregate):
-        points = track.points[first : first + aggregate]
+    for at in range(0, len(track.points), aggregate):
+        points = track.points[at : at + aggregate]
         samples = [_sample(point, number) for point in points]
+        due_s = begins_s + (points[-1].time_ms - track.start_ms) / 1_000
         content = samples[0] if aggregate == 1 else samples
-        body = msgspec.json.encode(_Microtrip(points[-1].time_ms, content))
-        messages.append(Message(begins_s + (points[-1].time_ms - track.start_ms) / 1_000, body))
-    messages.append(Message(messages[-1].due_s, msgspec.json.encode(_Trip(track.end_ms, _trip_end(track, number)))))
+        messages.append(_message(due_s, Kind.MICROTRIP, {"ty": 2, "ts": points[-1].time_ms, "pld": content}))
+    first, last = track.points[0], track.points[-1]
+    ends = {"stlat": first.lat, "stlon": first.lon, "edlat": last.lat, "edlon": last.lon}
+    trip = {"tid": number, "stt": first.time_ms, "edt": last.time_ms, **ends}
+    messages.append(_message(messages[-1].due_s, Kind.TRIP, {"ty": 1, "ts": last.time_ms, "pld": trip}))
     return messages
 
 
-def _sample(point: Point, number: int) -> _Sample:
-    return _Sample(number, point.lat, point.lon, point.time_ms, point.speed_kmh)
+def _sample(point: Point, number: int) -> Payload:
+    speed = {} if point.speed_kmh is None else {"sp": point.speed_kmh}
+    return {"tid": number, "lat": point.lat, "lon": point.lon, "clt": point.time_ms, **speed}
 
 
-def _trip_end(track: Track, number: int) -> _TripEnd:
-    first, last = track.points[0], track.points[-1]
-    return _TripEnd(number, first.time_ms, last.time_ms, first.lat, first.lon, last.lat, last.lon)
+def _message(due_s: float, kind: Kind, body: Payload) -> Message:
+    return Message(due_s=due_s, kind=kind, topic=topics.TRE, body=msgspec.json.encode(body))

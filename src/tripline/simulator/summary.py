@@ -60,11 +60,9 @@ def progress(console: Console, clock: Callable[[], float]) -> Iterator[Callable[
 
 def so_far(ledgers: Sequence[Ledger], online: int) -> str:
     """One line of progress."""
-    rows = total(ledgers).rows.values()
-    sent, acknowledged, resent = (
-        sum(getattr(row, name) for row in rows) for name in ("sent", "acknowledged", "resent")
-    )
-    return f"connected {online:,}, sent {sent:,}, acknowledged {acknowledged:,}, sent again {resent:,}"
+    whole = total(ledgers).whole
+    counts = f"sent {whole.sent:,}, acknowledged {whole.acknowledged:,}, sent again {whole.resent:,}"
+    return f"connected {online:,}, {counts}"
 
 
 def table(console: Console, fleet: Sequence[Driven]) -> None:
