@@ -3,7 +3,7 @@
 Not here: permissions (`domain/access.py`); functions that also return the record.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from tripline.domain import access
@@ -27,3 +27,11 @@ INSIDE: Final[dict[Thing, Callable[[ReadTx, Scope, Any], bool | None]]] = {
 def admit(tx: ReadTx, actor: Actor, action: Action, thing: Thing, thing_id: str) -> None:
     """Admit an actor who may do the action on the record. Raises `NotFound` or `Forbidden`."""
     access.admit(INSIDE[thing](tx, access.scope_of(actor, action), thing_id), thing)
+
+
+def allowed(tx: ReadTx, actor: Actor, actions: Iterable[Action], thing: Thing, thing_id: str) -> frozenset[Action]:
+    """Which of the actions the actor may do on the record; actions of one reach ask once."""
+    possible = [action for action in actions if actor.authority in access.RULES[action]]
+    scopes = {access.RULES[action][actor.authority]: access.scope_of(actor, action) for action in possible}
+    inside = {reaches for reaches, scope in scopes.items() if INSIDE[thing](tx, scope, thing_id)}
+    return frozenset(action for action in possible if access.RULES[action][actor.authority] in inside)

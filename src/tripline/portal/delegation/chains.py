@@ -9,8 +9,8 @@ from typing import Any, Final, TypedDict
 import msgspec
 from litestar.response import Response
 
-from tripline.domain import access
-from tripline.domain.access import Action, Actor, Authority
+from tripline.domain import access, chains
+from tripline.domain.access import Action, Actor, Authority, Thing
 from tripline.domain.chains import Chain, Person
 from tripline.domain.delegations import Relation, Right, UserRole
 from tripline.domain.ids import SensorId, UserId, VehicleId
@@ -23,7 +23,7 @@ from tripline.portal.frame.notices import Undo
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_in, visitor_of
 from tripline.portal.frame.windows import Part
-from tripline.services import notifications
+from tripline.services import admission, notifications
 from tripline.services.fleet import candidates, lists, rights
 from tripline.services.fleet import chains as service
 from tripline.services.fleet.rights import Ending
@@ -196,7 +196,7 @@ def _digest(ending: Ending) -> str:
 def _shown(tx: ReadTx, request: Call, actor: Actor) -> ChainView:
     vehicle_id = parameters.vehicle_id(request)
     found = service.of_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
-    may = service.allowed(tx, actor=actor, vehicle_id=vehicle_id)
+    may = admission.allowed(tx, actor, chains.ON_VEHICLE, Thing.VEHICLE, vehicle_id)
     return ChainView(found, may, _offered(tx, request, actor, may, found), _companies(tx, actor, may, found))
 
 

@@ -49,17 +49,6 @@ def of_vehicle(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> Chain:
     )
 
 
-def allowed(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> frozenset[Action]:
-    """The actions on this vehicle that the actor may perform."""
-    found = set()
-    for action in chains.ON_VEHICLE:
-        if actor.authority in access.RULES[action]:
-            scope = access.scope_of(actor, action)
-            if vehicles.inside(tx, scope, vehicle_id):
-                found.add(action)
-    return frozenset(found)
-
-
 def _companies(tx: ReadTx, owner: Company, given: dict[CompanyId, Delegation]) -> list[Member]:
     """The companies of the chain, without their people: operator, owner, then who has the vehicle, by name."""
     found = [Member(company_id=owner.id, name=owner.name, place=Place.OWNER)]

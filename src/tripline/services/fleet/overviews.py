@@ -6,7 +6,7 @@ scopes as the actions themselves.
 Not here: the data deleted with a record (`goes_with.py`), lists.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeVar
 
 import msgspec
@@ -22,6 +22,7 @@ from tripline.domain.rpc import StoredCall
 from tripline.domain.sensors import Sensor
 from tripline.domain.stored_trips import StoredTrip
 from tripline.domain.vehicles import Vehicle
+from tripline.services import admission
 from tripline.services.fleet import companies, delegations, sensors, trip_lists, vehicles
 from tripline.services.fleet import lists as fleet_lists
 from tripline.services.fleet.sensors import Latest
@@ -29,7 +30,6 @@ from tripline.services.rpc import requests
 from tripline.services.scores import reads as scores
 from tripline.services.scores.reads import Outcome
 from tripline.store import lists, positions
-from tripline.store.accounts import accounts
 from tripline.store.devices import connections
 from tripline.store.devices.connections import Connection
 from tripline.store.fleet import companies as company_rows
@@ -90,8 +90,6 @@ _COMPANY: Final = (
 )
 
 T = TypeVar("T")
-Inside = Callable[[ReadTx, Scope], bool | None]
-"""True if the record is inside a scope; None if it does not exist."""
 
 
 class Named(msgspec.Struct, frozen=True):
@@ -174,7 +172,7 @@ class CompanyOverview(msgspec.Struct, frozen=True, kw_only=True):
 def vehicle(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> VehicleOverview:
     """The vehicle. Raises `NotFound` or `Forbidden`."""
     found = vehicles.read(tx, actor=actor, vehicle_id=vehicle_id)
-    may = allowed(tx, actor, _VEHICLE, lambda tx, scope: vehicle_rows.inside(tx, scope, vehicle_id))
+    may = admission.allowed(tx, actor, _VEHICLE, Thing.VEHICLE, vehicle_id)
     on_it = _sensors_on(tx, actor, vehicle_id)
     trip = None
     if Action.DRIVING_READ in may:
@@ -199,7 +197,7 @@ def vehicle(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> VehicleOvervi
 def sensor(tx: ReadTx, *, actor: Actor, sensor_id: SensorId) -> SensorOverview:
     """The sensor. Raises `NotFound` or `Forbidden`."""
     found = sensors.read(tx, actor=actor, sensor_id=sensor_id)
-    may = allowed(tx, actor, _SENSOR, lambda tx, scope: sensor_rows.inside(tx, scope, sensor_id))
+    may = admission.allowed(tx, actor, _SENSOR, Thing.SENSOR, sensor_id)
     awaited = activations.of_sensor(tx, sensor_id)
     calls: Sequence[StoredCall] = ()
     if Action.RPC_READ in may:
@@ -219,7 +217,7 @@ def person(tx: ReadTx, *, actor: Actor, roles: tuple[Authority, ...], user_id: U
     """The person, with one of these roles. Raises `NotFound` or `Forbidden`."""
     scope = access.scope_of(actor, Action.USER_READ)
     user = access.admitted(person_rows.find(tx, scope, roles, user_id), thing)
-    may = allowed(tx, actor, _PERSON, lambda tx, scope: accounts.inside(tx, scope, user_id))
+    may = admission.allowed(tx, actor, _PERSON, Thing.USER, user_id)
     readable = access.RULES[Action.VEHICLE_READ].get(actor.authority) is not None
     managed: Sequence[Vehicle] = ()
     if readable and user.authority is Authority.DIRECTOR:
@@ -246,7 +244,7 @@ def person(tx: ReadTx, *, actor: Actor, roles: tuple[Authority, ...], user_id: U
 def company(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> CompanyOverview:
     """The company. Raises `NotFound` or `Forbidden`."""
     found = companies.read(tx, actor=actor, company_id=company_id)
-    may = allowed(tx, actor, _COMPANY, lambda tx, scope: company_rows.inside(tx, scope, company_id))
+    may = admission.allowed(tx, actor, _COMPANY, Thing.COMPANY, company_id)
     if company_id == actor.company_id:
         may -= {Action.COMPANY_DELETE}
     people: Sequence[User] = ()
@@ -262,17 +260,6 @@ def company(tx: ReadTx, *, actor: Actor, company_id: CompanyId) -> CompanyOvervi
         administrators=people,
         may=may,
     )
-
-
-def allowed(tx: ReadTx, actor: Actor, actions: Iterable[Action], inside: Inside) -> frozenset[Action]:
-    """Which of the actions the actor may do with a record."""
-    possible = [action for action in actions if actor.authority in access.RULES[action]]
-    answers: dict[frozenset[access.Reach], bool] = {}
-    for action in possible:
-        scope = access.scope_of(actor, action)
-        if scope.reaches not in answers:
-            answers[scope.reaches] = bool(inside(tx, scope))
-    return frozenset(action for action in possible if answers[access.RULES[action][actor.authority]])
 
 
 def _sees_held(tx: ReadTx, actor: Actor, user_id: UserId) -> bool:
@@ -300,7 +287,7 @@ def named(tx: ReadTx, actor: Actor, user_id: UserId | None) -> Named | None:
 
 
 def _owner(tx: ReadTx, actor: Actor, company_id: CompanyId) -> Owner:
-    readable = allowed(tx, actor, (Action.COMPANY_READ,), lambda tx, scope: company_rows.inside(tx, scope, company_id))
+    readable = admission.allowed(tx, actor, (Action.COMPANY_READ,), Thing.COMPANY, company_id)
     return Owner(company_id, _company_name(tx, company_id), bool(readable))
 
 

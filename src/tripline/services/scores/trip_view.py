@@ -34,7 +34,6 @@ from tripline.store.scores import disputes, policies
 from tripline.store.scores import reads as score_reads
 from tripline.store.transactions import ReadTx
 from tripline.store.trips import drivers, trip_ends, trip_list
-from tripline.store.trips import trips as rows
 from tripline.store.trips.trip_list import TripQuery
 
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ def read(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> TripView:
         ends=trip_ends.ends_of(tx, [no]).get(no, Ends(None, None)),
         previous=_neighbour(tx, scope, trip, ascending=False) if readable else None,
         next=_neighbour(tx, scope, trip, ascending=True) if readable else None,
-        may=overviews.allowed(tx, actor, _ACTIONS, lambda tx, scope: rows.trip_inside(tx, scope, trip_id)),
+        may=admission.allowed(tx, actor, _ACTIONS, Thing.TRIP, trip_id),
     )
 
 
