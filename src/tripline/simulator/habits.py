@@ -35,6 +35,17 @@ class Habit(msgspec.Struct, frozen=True):
     """Its power is cut in the middle of a drive, permanently."""
 
 
+def _setting(*kinds: Kind, **values: Any) -> Callable[[Draft], None]:
+    """Set attributes of the drafts of these kinds; without kinds, of every one."""
+
+    def bend(draft: Draft) -> None:
+        if not kinds or draft.kind in kinds:
+            for name, value in values.items():
+                setattr(draft, name, value)
+
+    return bend
+
+
 def _numeric_strings(draft: Draft) -> None:
     draft.ty = str(draft.ty)
     for item in draft.items:
@@ -65,19 +76,10 @@ def _clock_digits(draft: Draft) -> None:
         draft.ts = int(f"{_utc(draft.ts):%H%M%S}")
 
 
-def _far_future(draft: Draft) -> None:
-    if draft.kind is not Kind.EVENT:
-        draft.ts = 9_999_999_999_999
-
-
 def _no_clt(draft: Draft) -> None:
     if draft.kind is Kind.MICROTRIP:
         for item in draft.items:
             item.pop("clt", None)
-
-
-def _no_ts(draft: Draft) -> None:
-    draft.ts = None
 
 
 def _em(draft: Draft, form: Callable[[str], Any]) -> None:
@@ -137,23 +139,6 @@ def _trailing_comma(draft: Draft) -> None:
     draft.spoiled, draft.packed = spoiled, draft.packed and not spoiled
 
 
-def _packed(draft: Draft, topic: str, *, hexadecimal: bool = False) -> None:
-    draft.packed, draft.hexadecimal, draft.topic = True, hexadecimal, topic
-
-
-def _retained(draft: Draft) -> None:
-    draft.retain = True
-
-
-def _qos_0(draft: Draft) -> None:
-    if draft.kind is Kind.MICROTRIP:
-        draft.qos = 0
-
-
-def _twice(draft: Draft) -> None:
-    draft.copies = 2
-
-
 def _utc(time_ms: int) -> datetime.datetime:
     return datetime.datetime.fromtimestamp(time_ms / 1_000, datetime.UTC)
 
@@ -164,9 +149,13 @@ HABITS: Final = {
     "calendar": Habit("`clt`, `stt`, `edt`, ... are digits YYYYMMDDhhmmss", "as UTC (T1)", _calendar),
     "nine-hours-ahead": Habit("`ts` is seconds and local time in Korea", "no `ts` (T2)", _nine_hours),
     "clock-digits": Habit("`ts` of microtrips and trips is hhmmss", "no `ts` (T1)", _clock_digits),
-    "far-future": Habit("`ts` of microtrips and trips is 9999999999999", "no `ts` (T2)", _far_future),
+    "far-future": Habit(
+        "`ts` of microtrips and trips is 9999999999999",
+        "no `ts` (T2)",
+        _setting(Kind.MICROTRIP, Kind.TRIP, ts=9_999_999_999_999)
+    ),
     "no-clt": Habit("samples have no `clt`", "the time is `ts`; an aggregate is one usable sample (T3)", _no_clt),
-    "no-ts": Habit("messages have no `ts`", "`clt` is the time, else the time of receipt (T3, T4)", _no_ts),
+    "no-ts": Habit("messages have no `ts`", "`clt` is the time, else the time of receipt (T3, T4)", _setting(ts=None)),
     "em-digits": Habit(
         "`em` is an integer that has the hexadecimal digits, where it can",
         "its digits are hexadecimal (E1)",
@@ -201,16 +190,16 @@ HABITS: Final = {
         _trailing_comma
     ),
     "packed-elsewhere": Habit(
-        "MessagePack comes on the topic of JSON", "by its first byte (M4)", lambda draft: _packed(draft, topics.TRE)
+        "MessagePack comes on the topic of JSON", "by its first byte (M4)", _setting(packed=True, topic=topics.TRE)
     ),
     "packed-in-digits": Habit(
         "MessagePack is sent as hexadecimal digits",
         "the digits are read (M2)",
-        lambda draft: _packed(draft, topics.TRE_MSGPACK, hexadecimal=True)
+        _setting(packed=True, hexadecimal=True, topic=topics.TRE_MSGPACK)
     ),
-    "retained": Habit("every message has the retained flag", "the flag is ignored (C6)", _retained),
-    "qos-0": Habit("microtrips are sent at QoS 0", "kept, never acknowledged (C1)", _qos_0),
-    "twice": Habit("every message is sent twice", "the second is a redelivery: kept once (O3, I3)", _twice),
+    "retained": Habit("every message has the retained flag", "the flag is ignored (C6)", _setting(retain=True)),
+    "qos-0": Habit("microtrips are sent at QoS 0", "kept, never acknowledged (C1)", _setting(Kind.MICROTRIP, qos=0)),
+    "twice": Habit("every message is sent twice", "the second is a redelivery: kept once (O3, I3)", _setting(copies=2)),
     "shared-client-id": Habit(
         "all devices have one client identifier", "distinguished by their user names (C3)", client_id=SHARED_CLIENT_ID
     ),
