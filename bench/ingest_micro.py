@@ -26,7 +26,6 @@ from tripline.domain.ids import SensorId, TimeIds
 from tripline.services.device_frames import Frame
 from tripline.services.ingest import pipeline as ingest_pipeline
 from tripline.services.ingest.pipeline import Pipeline
-from tripline.services.ingest.rejected_log import RejectedLog
 from tripline.services.live.position_keeper import PositionKeeper
 from tripline.store import tables
 from tripline.store.database.postgres import PostgresStore
@@ -79,7 +78,6 @@ async def measure(url: str, folder: Path, run: int, size: int, items: int) -> di
         max_items=1000,
         ids=ids,
         signals=signals,
-        log=RejectedLog(store=store, settings=settings, ids=ids),
         positions=PositionKeeper(
             store=store, signals=signals, clock=lambda: time.time_ns() // 1_000_000, gap_ms=30 * 60_000
         ),

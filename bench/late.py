@@ -29,7 +29,6 @@ from tripline.config import Ingest
 from tripline.domain.ids import SensorId, TimeIds
 from tripline.services.device_frames import Frame
 from tripline.services.ingest.pipeline import Pipeline
-from tripline.services.ingest.rejected_log import RejectedLog
 from tripline.services.live.position_keeper import PositionKeeper
 from tripline.store import tables
 from tripline.store.database.sqlite import SqliteStore
@@ -124,7 +123,6 @@ class _Run:
             max_items=1000,
             ids=ids,
             signals=signals,
-            log=RejectedLog(store=store, settings=settings, ids=ids),
             positions=PositionKeeper(store=store, signals=signals, clock=_now_ms, gap_ms=30 * 60_000),
         )
         # Live samples run ahead of the clock in this load: they begin days ago.

@@ -6,11 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tests.support import databases, stores
-from tests.support.ingest_rig import MINUTE, BrokenStore, Rig, seed_rows
+from tests.support.ingest_rig import BrokenStore, Rig, seed_rows
 from tripline.domain.ids import TimeIds
-from tripline.services.ingest.pipeline import Pipeline
-from tripline.services.ingest.rejected_log import RejectedLog
-from tripline.services.live.position_keeper import PositionKeeper
 from tripline.store.database.postgres import PostgresStore
 
 NOWHERE = stores.Database(None)  # type: ignore[arg-type]
@@ -28,21 +25,7 @@ class Node(Rig):
         """Connect, and know nothing."""
         self.ids = TimeIds(node=1, slot=self.slot)
         self.store = BrokenStore(PostgresStore(self.url, readers=1, writers=2))
-        self.rejected = RejectedLog(store=self.store, settings=self.settings, ids=self.ids)
-        self.positions = PositionKeeper(
-            store=self.store, signals=self.signals, clock=lambda: self.now_ms, gap_ms=30 * MINUTE
-        )
-        self.pipeline = Pipeline(
-            store=self.store,
-            settings=self.settings,
-            scoring_grace_s=0,
-            late_grace_s=0,
-            max_items=1000,
-            ids=self.ids,
-            signals=self.signals,
-            log=self.rejected,
-            positions=self.positions,
-        )
+        self.know_nothing()
 
     def meanwhile(self, does: Callable[[], Any], *, times: int = 1) -> None:
         """Let something happen between the reading and the placing of this node's next batches."""

@@ -19,7 +19,6 @@ from tripline.ports.outages import Outage
 from tripline.services.device_frames import Answered, Frame
 from tripline.services.ingest.intake import Intake
 from tripline.services.ingest.pipeline import Pipeline
-from tripline.services.ingest.rejected_log import RejectedLog
 from tripline.services.live.position_keeper import PositionKeeper
 from tripline.store import tables
 from tripline.store.fleet import history
@@ -194,11 +193,19 @@ class Rig:
         """Open the store and make a pipeline that knows nothing: what a new process does."""
         # No test pulls the plug; the waiting is most of their time.
         self.store = BrokenStore(self.database.open(readers=1))
-        self.rejected = RejectedLog(store=self.store, settings=self.settings, ids=self.ids)
+        self.know_nothing()
+
+    def know_nothing(self) -> None:
+        """Make the parts of a new process."""
         self.positions = PositionKeeper(
             store=self.store, signals=self.signals, clock=lambda: self.now_ms, gap_ms=30 * MINUTE
         )
-        self.pipeline = Pipeline(
+        self.pipeline = self.new_pipeline()
+        self.rejected = self.pipeline.rejected
+
+    def new_pipeline(self) -> Pipeline:
+        """A pipeline over the rig's store that knows nothing."""
+        return Pipeline(
             store=self.store,
             settings=self.settings,
             scoring_grace_s=0,
@@ -206,7 +213,6 @@ class Rig:
             max_items=1000,
             ids=self.ids,
             signals=self.signals,
-            log=self.rejected,
             positions=self.positions,
         )
 
@@ -271,18 +277,14 @@ class Rig:
         """Bodies of the messages in the outbox, in order."""
         return [json.loads(body) for body in self.rows(tables.push_outbox, "body")]
 
-    def intake(self, **more: Any) -> Intake:
+    def intake(self, kind: type[Intake] = Intake, **more: Any) -> Any:
         """An intake over the rig's store; make it inside the loop."""
-        return Intake(
+        return kind(
+            self.new_pipeline(),
             store=self.store,
             settings=self.settings,
-            scoring_grace_s=0,
-            late_grace_s=0,
-            max_items=1000,
-            ids=self.ids,
             signals=self.signals,
             clock=lambda: self.now_ms,
-            positions=self.positions,
             **more,
         )
 

@@ -21,6 +21,7 @@ from tripline.services.bus.silence import Silence
 from tripline.services.ingest.buffer import BufferIntake
 from tripline.services.ingest.drain import Drain, Progress
 from tripline.services.ingest.intake import Intake, StoredUntil
+from tripline.services.ingest.pipeline import Pipeline
 from tripline.services.live.position_keeper import PositionKeeper
 from tripline.services.presence import PresenceKeeper
 from tripline.store.fleet import sensors
@@ -75,15 +76,16 @@ def pipeline_intake(
     config: Config, base: Base, positions: PositionKeeper, *, stored_until: StoredUntil | None = None
 ) -> Intake:
     """The intake of the pipeline. `stored_until`: returns the time up to which acknowledged frames are stored."""
-    return Intake(
-        settings=config.ingest,
+    common: dict[str, Any] = {"store": base["store"], "settings": config.ingest, "signals": base["signals"]}
+    pipeline = Pipeline(
         scoring_grace_s=config.scoring.grace_s,
         late_grace_s=config.bus.grace_s,
         max_items=config.devices.max_items,
-        stored_until=stored_until,
+        ids=base["ids"],
         positions=positions,
-        **base,
+        **common,
     )
+    return Intake(pipeline, clock=base["clock"], stored_until=stored_until, **common)
 
 
 def ingress(

@@ -16,7 +16,7 @@ from typing import Final
 
 from tripline import metrics, observe
 from tripline.config import Ingest
-from tripline.domain.ids import SensorId, TimeIds
+from tripline.domain.ids import SensorId
 from tripline.ports.clocks import Clock
 from tripline.ports.devices import Source
 from tripline.ports.outages import Outage
@@ -27,8 +27,6 @@ from tripline.services.ingest import batch_splits, release, traces
 from tripline.services.ingest.batch import Begin
 from tripline.services.ingest.batch_splits import Split
 from tripline.services.ingest.pipeline import Pipeline, Taken
-from tripline.services.ingest.rejected_log import RejectedLog
-from tripline.services.live.position_keeper import PositionKeeper
 from tripline.store.transactions import Store
 from tripline.wire.readings import Rejected
 
@@ -60,16 +58,12 @@ class Intake:
 
     def __init__(
         self,
+        pipeline: Pipeline,
         *,
         store: Store,
         settings: Ingest,
-        scoring_grace_s: float,
-        late_grace_s: float,
-        max_items: int,
-        ids: TimeIds,
         signals: Signals,
         clock: Clock,
-        positions: PositionKeeper,
         stored_until: StoredUntil | None = None,
     ) -> None:
         self._store = store
@@ -77,20 +71,9 @@ class Intake:
         self._clock = clock
         self._stored_until = stored_until or _everything_is
         self._commit_s = settings.commit_ms / 1000
-        self.rejected = RejectedLog(store=store, settings=settings, ids=ids)
-        """Receives messages that cannot be used."""
-        self._pipeline = Pipeline(
-            store=store,
-            settings=settings,
-            scoring_grace_s=scoring_grace_s,
-            late_grace_s=late_grace_s,
-            max_items=max_items,
-            ids=ids,
-            signals=signals,
-            log=self.rejected,
-            positions=positions,
-        )
-        self.steps = self._pipeline.steps
+        self._pipeline = pipeline
+        self.rejected = pipeline.rejected
+        self.steps = pipeline.steps
         """The steps of the latest batch."""
         self._loop = asyncio.get_running_loop()
         self._batch = settings.batch

@@ -92,17 +92,16 @@ class Pipeline:
         max_items: int,
         ids: TimeIds,
         signals: Signals,
-        log: RejectedLog,
         positions: PositionKeeper,
     ) -> None:
-        """`late_grace_s`: how long after a late sample its trip is scored. `log`: receives unusable messages.
-        `positions`: receives vehicle positions."""
+        """`late_grace_s`: how long after a late sample its trip is scored. `positions`: receives vehicle positions."""
         self._store = store
         self._settings = settings
         self._grace_s = scoring_grace_s
         self._late_grace_s = late_grace_s
         self._max_items = max_items
-        self._rejected = log
+        self.rejected = RejectedLog(store=store, settings=settings, ids=ids)
+        """Receives messages that cannot be used."""
         self._positions = positions
         self._ids = ids
         self._signals = signals
@@ -279,7 +278,7 @@ class Pipeline:
         """Store the whole batch in one durable transaction. Unmatched answers join its refusals."""
         now_ms, answers, refusals = batch.now_ms, batch.answers, batch.refusals
         if refusals or answers:
-            await self._rejected.know(now_ms=now_ms)
+            await self.rejected.know(now_ms=now_ms)
 
         def write(tx: WriteTx) -> StoredBatch:
             self.steps.at(steps.LOCKS)
@@ -291,7 +290,7 @@ class Pipeline:
             batch_rows.write(tx, SCOPE, rows)
             told = [*notices.put(tx, pushes, ids=self._ids, now_ms=now_ms)]
             taken = rpc_answers.take_in(tx, answers, ids=self._ids, now_ms=now_ms) if answers else rpc_answers.Taken()
-            unusable = self._rejected.plan(self._entries([*refusals, *taken.refused]), now_ms=now_ms)
+            unusable = self.rejected.plan(self._entries([*refusals, *taken.refused]), now_ms=now_ms)
             unusable.write(tx, self._ids)
             if traces:
                 ingest_traces.keep(tx, traces, taken.refused, ids=self._ids, now_ms=now_ms)
@@ -302,7 +301,7 @@ class Pipeline:
             kept = await self._store.write(write, locked=True)
         # The notification arrives one turn of the loop later; the next batch may begin before.
         self.tracks.forget(kept.taken.mounted)
-        self._rejected.done(kept.unusable)
+        self.rejected.done(kept.unusable)
         refusals += kept.taken.refused
         notifications.send(self._signals, kept.told)
 
@@ -310,15 +309,15 @@ class Pipeline:
         """Store the frame in the rejected-message log."""
         _log.error("ingest.failed", sensor=frame.source.sensor_id, exc_info=error)
         refusals = [Refusal(frame, Rejected(reason="internal", detail="", body=frame.body))]
-        await self._rejected.know(now_ms=now_ms)
-        unusable = self._rejected.plan(self._entries(refusals), now_ms=now_ms)
+        await self.rejected.know(now_ms=now_ms)
+        unusable = self.rejected.plan(self._entries(refusals), now_ms=now_ms)
 
         def write(tx: WriteTx) -> None:
             begin(tx, [frame])
             unusable.write(tx, self._ids)
 
         await self._store.write(write, locked=True)
-        self._rejected.done(unusable)
+        self.rejected.done(unusable)
         await acknowledge([frame])
         taken = Taken(refusals=refusals)
         self._tell(Rows(), taken)

@@ -88,17 +88,7 @@ def drained(rig: Rig, reader: Reader, *, most: int = 1_000, before: Callable[[in
     """Have a new worker drain what the reader gives."""
 
     async def work() -> Intake:
-        intake = Intake(
-            store=rig.store,
-            settings=rig.settings,
-            scoring_grace_s=0,
-            late_grace_s=0,
-            max_items=1000,
-            ids=rig.ids,
-            signals=rig.signals,
-            clock=lambda: rig.now_ms,
-            positions=rig.positions,
-        )
+        intake = rig.intake(Intake)
         intake.before = before
         progress = Progress(log=Log(), store=rig.store)
         drain = Drain(reader=reader, progress=progress, intake=intake, clock=lambda: rig.now_ms, batch=most)

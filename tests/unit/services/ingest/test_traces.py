@@ -10,7 +10,6 @@ from tests.support import waits
 from tests.support.ingest_rig import MINUTE, NOW, SENSOR, TOPIC, UNMAPPED, Rig
 
 from tripline.services.ingest import traces
-from tripline.services.ingest.intake import Intake
 from tripline.services.ingest.tracks import SCOPE
 from tripline.store import tables
 from tripline.store.devices import watches as devices_watches
@@ -183,10 +182,7 @@ def test_sweep_of_the_intake_deletes_what_has_expired(rig: Rig) -> None:
     rig.now_ms = NOW + traces.KEPT_MS + 1
 
     async def sweep() -> None:
-        intake = Intake(
-            store=rig.store, settings=rig.settings, scoring_grace_s=0, late_grace_s=0, max_items=10, ids=rig.ids,
-            signals=rig.signals, clock=lambda: rig.now_ms, positions=rig.positions,
-        )  # fmt: skip
+        intake = rig.intake()
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(intake.run())
             await waits.until(lambda: intake.swept)
