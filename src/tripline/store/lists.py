@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import ColumnElement, Row, Select, Subquery, Table, select, tuple_
+from sqlalchemy import ColumnElement, Select, Subquery, Table, select, tuple_
 
 from tripline.domain import ids
 from tripline.domain.access import Scope
@@ -16,7 +16,7 @@ from tripline.domain.refusals import BadParameter
 from tripline.store import scopes
 from tripline.store.listing.engine import ListSpec, query_of
 from tripline.store.listing.pages import PageRequest, Place
-from tripline.store.transactions import ReadTx
+from tripline.store.transactions import AnyRow, ReadTx
 
 SIZES: Final = (11, 21, 51, 101, 201, 501, 1_001)
 """Limits of statements, one row more than a page usually shows; a page of another size is cut from the next one."""
@@ -77,7 +77,7 @@ def numbers(span: Span, place: RowNo | None) -> tuple[RowNo, RowNo]:
     return (max(first, RowNo(place + 1)), end) if span.ascending else (first, min(end, place))
 
 
-def by_creation(tx: ReadTx, rows: Table, span: Span, *of: ColumnElement[bool]) -> Sequence[Row[Any]]:
+def by_creation(tx: ReadTx, rows: Table, span: Span, *of: ColumnElement[bool]) -> Sequence[AnyRow]:
     """Return a page of rows by the time of their creation (`created_ms`), then id. Raises `UnknownOffset`.
 
     `of`: whose list it is; the offset must be in it.

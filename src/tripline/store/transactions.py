@@ -12,7 +12,7 @@ import contextlib
 import functools
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum, auto
-from typing import Any, ClassVar, Final, Protocol, TypeVar
+from typing import Any, ClassVar, Final, Protocol, TypeAlias, TypeVar
 
 from sqlalchemy import (
     ARRAY,
@@ -35,6 +35,8 @@ from tripline.domain.refusals import Kind, TryLater
 from tripline.store.database.faults import Troubles
 
 T = TypeVar("T")
+AnyRow: TypeAlias = Row[*tuple[Any, ...]]
+"""A row of an answer: its columns by position, and by name as attributes."""
 LONGEST_REQUEST_S: Final = 20.0
 """How long a read of a request may take, without its wait for a thread."""
 
@@ -124,11 +126,11 @@ class ReadTx:
         self._dialect = connection.dialect
         self._driver: Any = connection.connection.driver_connection
 
-    def all(self, statement: Executable, parameters: Any = None) -> Sequence[Row[Any]]:
+    def all(self, statement: Executable, parameters: Any = None) -> Sequence[AnyRow]:
         """Every row of the answer."""
         return self.connection.execute(statement, parameters).all()
 
-    def one(self, statement: Executable, parameters: Any = None) -> Row[Any] | None:
+    def one(self, statement: Executable, parameters: Any = None) -> AnyRow | None:
         """The only row of the answer, or None."""
         return self.connection.execute(statement, parameters).one_or_none()
 

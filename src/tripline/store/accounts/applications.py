@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-from sqlalchemy import Row, select, update
+from sqlalchemy import select, update
 from sqlalchemy.dialects import sqlite
 
 from tripline.domain.applications import Application, State
@@ -17,7 +17,7 @@ from tripline.store import lists
 from tripline.store.accounts import accounts
 from tripline.store.lists import Span
 from tripline.store.tables import service_application
-from tripline.store.transactions import ReadTx, WriteTx
+from tripline.store.transactions import AnyRow, ReadTx, WriteTx
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
@@ -67,6 +67,6 @@ def decide(
     )
 
 
-def _application(row: Row[Any]) -> Application:
+def _application(row: AnyRow) -> Application:
     values = {name: row._mapping[name] for name in Application.__struct_fields__}
     return Application(**{**values, "state": State(row.state)})

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Row, Select, select, update
+from sqlalchemy import Select, select, update
 
 from tripline.domain.access import Authority
 from tripline.domain.ids import CompanyId, UserId
 from tripline.store.accounts.accounts import login_form
 from tripline.store.tables import account, company
-from tripline.store.transactions import ReadTx, WriteTx
+from tripline.store.transactions import AnyRow, ReadTx, WriteTx
 
 _LAST_CHARACTER: Final = "\U0010ffff"
 _COLUMNS: Final = (
@@ -99,5 +99,5 @@ def _chosen(statement: Select[Any], which: Which) -> Select[Any]:
     return statement
 
 
-def _entry(row: Row[Any]) -> Entry:
+def _entry(row: AnyRow) -> Entry:
     return Entry(**{**row._mapping, "authority": Authority(row.authority), "enabled": bool(row.enabled)})

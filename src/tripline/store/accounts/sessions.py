@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Row, bindparam, delete, func, insert, select, update
+from sqlalchemy import bindparam, delete, func, insert, select, update
 
 from tripline.domain.access import Actor, Authority
 from tripline.domain.account_sessions import Kind, Session
@@ -22,7 +22,7 @@ from tripline.store.accounts import accounts
 from tripline.store.accounts.accounts import Account
 from tripline.store.lists import Span
 from tripline.store.tables import account, account_session
-from tripline.store.transactions import Hot, ReadTx, WriteTx
+from tripline.store.transactions import AnyRow, Hot, ReadTx, WriteTx
 
 _SESSION: Final = account_session.c
 
@@ -161,5 +161,5 @@ VISIT: Final = Hot(
 """Finds the enabled account behind a cookie, for `visit_of`: by the session's id, the hash of its secret, and now."""
 
 
-def _session(row: Row[Any]) -> Session:
+def _session(row: AnyRow) -> Session:
     return Session(**{**row._mapping, "kind": Kind(row.kind)})

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import ColumnElement, Row, ScalarSelect, Select, bindparam, func, insert, literal_column, select, update
+from sqlalchemy import ColumnElement, ScalarSelect, Select, bindparam, func, insert, literal_column, select, update
 
 from tripline.domain import ids
 from tripline.domain.access import Reach, Scope
@@ -18,7 +18,7 @@ from tripline.store.erasure import erasures
 from tripline.store.lists import Span
 from tripline.store.tables import dispute, gps_event, vehicle
 from tripline.store.tables import trip as trips
-from tripline.store.transactions import Hot, ReadTx, WriteTx
+from tripline.store.transactions import AnyRow, Hot, ReadTx, WriteTx
 
 _ACCEPTED: Final[ColumnElement[bool]] = literal_column(f"dispute.state = '{State.ACCEPTED}'")
 """As text, for the index is over these rows alone."""
@@ -178,7 +178,7 @@ def _one(reaches: frozenset[Reach]) -> Select[Any]:
     return _disputes().add_columns(scopes.trips(reaches).label("inside")).where(dispute.c.id == bindparam("of_id"))
 
 
-def _dispute(row: Row[Any]) -> Dispute:
+def _dispute(row: AnyRow) -> Dispute:
     disputed = None
     if row.event_id is not None:
         disputed = Disputed(row.event_id, row.event_type, row.event_ms, row.kind, row.begin_ms, row.end_ms)

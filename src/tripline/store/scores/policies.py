@@ -9,7 +9,7 @@ Not here: the meaning of the numbers (`scoring/rules.py`, `docs/scoring.md`).
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ColumnElement, Row, ScalarSelect, and_, delete, func, insert, or_, select
+from sqlalchemy import ColumnElement, ScalarSelect, and_, delete, func, insert, or_, select
 
 from tripline.domain.access import Scope
 from tripline.domain.ids import UserId
@@ -17,7 +17,7 @@ from tripline.scoring import rules as scoring_rules
 from tripline.scoring.rules import Rules
 from tripline.store import scopes
 from tripline.store.tables import company, policy_choice, scoring_policy, trip
-from tripline.store.transactions import ReadTx, WriteTx
+from tripline.store.transactions import AnyRow, ReadTx, WriteTx
 
 FIRST: Final = (
     b'{"scoring":{"min_distance_m":3000.0,"max_median_s":5.0,"default_limit_kmh":110.0,"instant_ms":920,'
@@ -183,7 +183,7 @@ def _newest(kind: str, subject: ColumnElement[str]) -> ScalarSelect[Any]:
     return newest.scalar_subquery()
 
 
-def _chosen(row: Row[Any]) -> Chosen:
+def _chosen(row: AnyRow) -> Chosen:
     return Chosen(Kind(row.kind), row.subject, row.from_ms, row.policy, row.chosen_ms, row.chosen_by)
 
 

@@ -9,10 +9,10 @@ Not here: the jobs of trips that end or change (`store/trips/batch_rows.py`), th
 
 import math
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
-from sqlalchemy import Row, bindparam, func, select
+from sqlalchemy import bindparam, func, select
 
 from tripline.domain import samples
 from tripline.domain.ids import CompanyId, TripId
@@ -24,7 +24,7 @@ from tripline.store.bulk import Bulk
 from tripline.store.erasure import erasures
 from tripline.store.scores import policies
 from tripline.store.tables import driving_score, microtrip, scoring_job, trip, vehicle
-from tripline.store.transactions import Hot, ReadTx, WriteTx
+from tripline.store.transactions import AnyRow, Hot, ReadTx, WriteTx
 
 COLUMNS: Final = (trip.c.quality, driving_score.c.distance_m)
 """Columns that `among` needs besides a trip's row number; the distance is null without a score."""
@@ -45,7 +45,7 @@ class _Quality(msgspec.Struct):
     maps: tuple[str, ...] = ()
 
 
-def among(tx: ReadTx, rows: Sequence[Row[Any]], touched: Touched, *, everything: bool) -> list[int]:
+def among(tx: ReadTx, rows: Sequence[AnyRow], touched: Touched, *, everything: bool) -> list[int]:
     """Select the trips that the map touches, in their order. `everything`: include those already judged with it."""
     now = f"{touched.area}:{touched.map}"
     found: set[int] = set()

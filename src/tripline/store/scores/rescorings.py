@@ -9,7 +9,6 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import (
     ColumnElement,
-    Row,
     Select,
     Update,
     bindparam,
@@ -30,7 +29,7 @@ from tripline.store.database import uniqueness
 from tripline.store.erasure import erasures
 from tripline.store.lists import Span
 from tripline.store.tables import company, rescoring, scoring_job, trip
-from tripline.store.transactions import ReadTx, WriteTx
+from tripline.store.transactions import AnyRow, ReadTx, WriteTx
 
 _RUNNING: Final[ColumnElement[bool]] = literal_column(f"rescoring.state = '{Stage.RUNNING}'")
 """As text, for the index is over these rows alone."""
@@ -163,7 +162,7 @@ def _one(reaches: frozenset[Reach]) -> Select[Any]:
     return found.where(rescoring.c.id == bindparam("of_id"))
 
 
-def _rescoring(row: Row[Any]) -> Rescoring:
+def _rescoring(row: AnyRow) -> Rescoring:
     return Rescoring(
         no=RowNo(row.no),
         id=row.id,
