@@ -300,6 +300,10 @@ class Scope(msgspec.Struct, frozen=True):
         """The scope of background work, with its reason."""
         return cls(why, _ALL)
 
+    def require_everything(self) -> None:
+        """Check that this is the scope of background work, which may touch every row."""
+        assert Reach.ANY in self.reaches, self.why
+
 
 def scope_of(actor: Actor, action: Action) -> Scope:
     """The rows on which the actor may do the action. Raises `Forbidden` when its role may not do it at all."""

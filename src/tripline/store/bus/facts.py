@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import Select, bindparam, select
 
-from tripline.domain.access import Reach, Scope
+from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
 from tripline.domain.mountings import Past
 from tripline.store.ingest import mountings
@@ -60,7 +60,7 @@ class Facts(msgspec.Struct, frozen=True):
 
 def sensors(tx: ReadTx, scope: Scope, ids: Collection[str]) -> dict[str, Sensor]:
     """The sensors among the ids."""
-    _everything(scope)
+    scope.require_everything()
     return {row.id: Sensor(*row) for row in _rows(tx, _SENSORS, ids)}
 
 
@@ -75,7 +75,7 @@ def load(
 ) -> Facts:
     """Load these vehicles and people, the vehicles of the sensors, the earlier ones of the `changed` sensors, and the
     drivers of all these vehicles."""
-    _everything(scope)
+    scope.require_everything()
     mounted = {each.vehicle_id for each in sensors.values()}
     pasts = {each.id: mountings.past(tx, scope, each.id, each.vehicle_id) for each in changed}
     named = {owner for past in pasts.values() for owner in past.vehicle_ids}
@@ -97,7 +97,7 @@ def hold(tx: WriteTx, scope: Scope, facts: Facts) -> bool:
     Locks follow the order of the device pipeline (docs/locks.md): sensors, vehicles, people, each by id. SQLite has no
     other writers.
     """
-    _everything(scope)
+    scope.require_everything()
     if not tx.shared:
         return True
     rows = _rows(tx, _SENSORS.with_for_update(key_share=True), facts.sensors)
@@ -123,10 +123,6 @@ def _rows(tx: ReadTx, statement: Select[Any], ids: Iterable[str | None]) -> list
         for start in range(0, len(wanted), AT_ONCE)
         for row in tx.all(statement, {"ids": wanted[start : start + AT_ONCE]})
     ]
-
-
-def _everything(scope: Scope) -> None:
-    assert Reach.ANY in scope.reaches, "the bus consumer works on every sensor"
 
 
 _IDS: Final[Any] = bindparam("ids", expanding=True)

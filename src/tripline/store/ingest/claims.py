@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from sqlalchemy import ARRAY, String, any_, bindparam, func, literal_column, or_, select, text, update
 
-from tripline.domain.access import Reach, Scope
+from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
 from tripline.store.tables import sensor, trip, vehicle
 from tripline.store.transactions import Hot, ReadTx, WriteTx
@@ -81,34 +81,30 @@ class Facts(NamedTuple):
 
 def claim(tx: WriteTx, scope: Scope, sensor_ids: Collection[SensorId], *, node_id: str) -> None:
     """Claim these sensors for the node and lock their rows: other nodes may no longer write from cached state."""
-    _everything(scope)
+    scope.require_everything()
     tx.hot(_CLAIM, list(sensor_ids), node_id)
 
 
 def enter(tx: WriteTx, scope: Scope) -> None:
     """Mark the batch as `under_way`. Call it first in the transaction."""
-    _everything(scope)
+    scope.require_everything()
     tx.hot(_ENTER)
 
 
 def changed(tx: WriteTx, scope: Scope, remembered: dict[SensorId, Facts], *, node_id: str) -> set[SensorId]:
     """Lock the rows of the sensors of a batch. Return the sensors whose claim or remembered facts are stale."""
-    _everything(scope)
+    scope.require_everything()
     found = {row[0]: (row[1], row[2:]) for row in tx.hot(_LOCK, list(remembered))}
     return {sensor_id for sensor_id, facts in remembered.items() if found.get(sensor_id) != (node_id, facts)}
 
 
 def under_way(tx: ReadTx, scope: Scope) -> set[str]:
     """Unique names of the batches in progress, of all processes."""
-    _everything(scope)
+    scope.require_everything()
     return {row[0] for row in tx.hot(_UNDER_WAY)}
 
 
 def release_naming(tx: WriteTx, scope: Scope, deleted: Iterable[str]) -> None:
     """Have every sensor with a trip of these vehicles or drivers read again: late samples may join any trip."""
-    _everything(scope)
+    scope.require_everything()
     tx.hot(_RELEASE, list(deleted))
-
-
-def _everything(scope: Scope) -> None:
-    assert Reach.ANY in scope.reaches, "the pipeline works on every sensor"

@@ -15,7 +15,7 @@ import msgspec
 from sqlalchemy import Table, and_, bindparam, select, text, update
 
 from tripline.domain import deliveries, ids
-from tripline.domain.access import Reach, Scope
+from tripline.domain.access import Scope
 from tripline.domain.ids import RowNo, SensorId
 from tripline.domain.instants import DAY_MS
 from tripline.store.bulk import Bulk
@@ -87,7 +87,7 @@ async def search(
     In a shared database, entries are looked up at once: old data that comes for the first time has none, and costs no
     hop to a thread. Raises `Outage`.
     """
-    assert Reach.ANY in scope.reaches, "the pipeline works on every sensor"
+    scope.require_everything()
     if not sent:
         return None
     since_no = ids.first_no(since_ms)

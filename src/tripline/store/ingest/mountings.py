@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from sqlalchemy import BigInteger, ColumnElement, Select, bindparam, func, literal_column, select
 
-from tripline.domain.access import Reach, Scope
+from tripline.domain.access import Scope
 from tripline.domain.history import Event
 from tripline.domain.ids import SensorId, VehicleId
 from tripline.domain.mountings import Change, Drivers, Past
@@ -55,7 +55,7 @@ _DRIVER: Final = Hot(select(vehicle.c.current_driver_id).where(vehicle.c.id == b
 
 def past(tx: ReadTx, scope: Scope, sensor_id: SensorId, vehicle_id: VehicleId | None) -> Past:
     """Return the changes of the sensor, which is on this vehicle now."""
-    assert Reach.ANY in scope.reaches, "the pipeline works on every sensor"
+    scope.require_everything()
     changes = _changes(tx, _OF_SENSOR, sensor_id)
     drivers = {}
     for each in {vehicle_id, *(change.id for change in changes)} - {None}:

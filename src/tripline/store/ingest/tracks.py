@@ -33,7 +33,7 @@ from sqlalchemy import (
 )
 
 from tripline.domain import deliveries, ids, trips
-from tripline.domain.access import Reach, Scope
+from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
 from tripline.domain.samples import RECORD
 from tripline.store.erasure import erasures
@@ -307,7 +307,7 @@ def load_all(
 ) -> dict[SensorId, Known]:
     """Load the state of each existing sensor, with the header times stored since `since_ms`, its open trip and the
     trips whose end is not before `known_ms`, up to `MOST`."""
-    _everything(scope)
+    scope.require_everything()
     since_no = ids.first_no(since_ms)
     if tx.shared:
         wanted = list(sensor_ids)
@@ -337,7 +337,7 @@ def _largest_before(since_ms: int, changed_ms: int | None, newest_no: int | None
 
 def near(tx: ReadTx, scope: Scope, spans: Sequence[Span]) -> list["Driven"]:
     """Ended trips that overlap one of these spans, in the order opened."""
-    _everything(scope)
+    scope.require_everything()
     until: dict[SensorId, int] = {}
     for span in spans:
         until[span.sensor_id] = max(until.get(span.sensor_id, span.last_ms), span.last_ms)
@@ -389,7 +389,7 @@ def _known(row: tuple[Any, ...], driven: list[trips.LiveTrip], newest_ts: int, s
 
 def open_trips(tx: ReadTx, scope: Scope, sensor_id: SensorId) -> list[trips.LiveTrip]:
     """The sensor's open trips, even if the sensor has been deleted."""
-    _everything(scope)
+    scope.require_everything()
     rows = [row for row in tx.hot(_TRIPS, sensor_id, _NEVER_MS, ids.first_no(_NEVER_MS)) if row[14]]
     latest = _latest_samples(tx, [row[0] for row in rows])
     return [_live(row, latest) for row in sorted(rows, key=itemgetter(0))]
@@ -445,7 +445,7 @@ def _latest_samples(tx: ReadTx, trip_nos: Collection[int]) -> dict[int, int]:
 
 def message_stored(tx: ReadTx, scope: Scope, sensor_id: SensorId, *, message_key: str, since_ms: int) -> bool:
     """True if a trip that ended since the instant has this trip message (I3)."""
-    _everything(scope)
+    scope.require_everything()
     return bool(tx.hot(_MESSAGE_STORED, sensor_id, message_key, since_ms))
 
 
@@ -456,7 +456,7 @@ def silent(
 
     With `node_id`, only sensors that this node or no node tracks, and those whose node exceeded `patience_ms` as well.
     """
-    _everything(scope)
+    scope.require_everything()
     since_no = ids.first_no(since_ms)
     if node_id is None:
         found = tx.hot(_SILENT, since_no, limit)
@@ -467,12 +467,8 @@ def silent(
 
 def still_silent(tx: ReadTx, scope: Scope, sensor_ids: Collection[SensorId], *, since_ms: int) -> set[SensorId]:
     """The sensors, out of these, whose open trip got no microtrip since the instant."""
-    _everything(scope)
+    scope.require_everything()
     since_no = ids.first_no(since_ms)
     if tx.shared:
         return {row[0] for row in tx.hot(_STILL_SILENT, list(sensor_ids), since_no)}
     return {sensor_id for sensor_id in sensor_ids if tx.hot(_ONE_STILL_SILENT, sensor_id, since_no)}
-
-
-def _everything(scope: Scope) -> None:
-    assert Reach.ANY in scope.reaches, "the pipeline works on every sensor"

@@ -26,7 +26,7 @@ from sqlalchemy import (
     update,
 )
 
-from tripline.domain.access import Reach, Scope
+from tripline.domain.access import Scope
 from tripline.domain.ids import RowNo, SensorId, UserId, VehicleId
 from tripline.domain.trips import LiveTrip
 from tripline.store.bulk import Bulk
@@ -296,7 +296,7 @@ class Rows:
 
 def write(tx: WriteTx, scope: Scope, rows: Rows) -> None:
     """Execute everything that was collected. The scope must be the pipeline's: every sensor's rows."""
-    assert Reach.ANY in scope.reaches
+    scope.require_everything()
     TRIPS.insert(tx, rows.trips)
     MICROTRIPS.insert(tx, rows.microtrips)
     EVENTS.insert(tx, rows.events)
@@ -339,7 +339,7 @@ def _changes(trip: LiveTrip, not_scored: str | None) -> dict[str, Any]:
 
 def newest_no(tx: ReadTx, scope: Scope, *, before_no: int | None = None) -> int:
     """The largest row number that batches gave (below the bound, when given); 0 when there is none."""
-    assert Reach.ANY in scope.reaches
+    scope.require_everything()
     return max(number or 0 for (number,) in tx.hot(_NEWEST, _NO_BOUND if before_no is None else before_no))
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from sqlalchemy import Select, Table, bindparam, exists, literal_column, select, update
 
 from tripline.domain import bus, ids
-from tripline.domain.access import Reach, Scope
+from tripline.domain.access import Scope
 from tripline.domain.bus import Span
 from tripline.domain.ids import CompanyId, RowNo, SensorId, TripId, UserId, VehicleId
 from tripline.domain.samples import RECORD
@@ -90,7 +90,7 @@ class BusTrip:
 
 def lock(tx: WriteTx, scope: Scope, trip_ids: Collection[str]) -> dict[str, BusTrip]:
     """The trips among the ids, whosever they are, locked in the order of their numbers."""
-    _everything(scope)
+    scope.require_everything()
     return {
         row.id: BusTrip(row[: len(_KEPT)], erased=not row.is_kept) for row in _in_parts(tx, _TRIPS, sorted(trip_ids))
     }
@@ -98,19 +98,19 @@ def lock(tx: WriteTx, scope: Scope, trip_ids: Collection[str]) -> dict[str, BusT
 
 def make(tx: WriteTx, scope: Scope, values: list[Any]) -> None:
     """Make open trips, in the order of `NEW`; those whose id is taken meanwhile are left as they are."""
-    _everything(scope)
+    scope.require_everything()
     NEW.insert(tx, values)
 
 
 def jobs(tx: WriteTx, scope: Scope, nos: Collection[int]) -> dict[int, int]:
     """When each of the trips that wait for the scorer is due, locked."""
-    _everything(scope)
+    scope.require_everything()
     return {row[0]: row[1] for row in _in_parts(tx, _JOBS, sorted(nos))}
 
 
 def change(tx: WriteTx, scope: Scope, trips: Collection[BusTrip]) -> None:
     """Write the changed trips."""
-    _everything(scope)
+    scope.require_everything()
     values = [
         {"trip_no": each.no, **{name: getattr(each, name) for name in _CHANGED}} for each in trips if each.changed
     ]
@@ -120,14 +120,14 @@ def change(tx: WriteTx, scope: Scope, trips: Collection[BusTrip]) -> None:
 
 def bounds(tx: ReadTx, scope: Scope, trip_no: int) -> Span | None:
     """The earliest and the latest sample time of a trip, when it has samples."""
-    _everything(scope)
+    scope.require_everything()
     times = [record[0] for (packed,) in tx.hot(_SAMPLES, trip_no) for record in RECORD.iter_unpack(packed)]
     return Span(min(times), max(times)) if times else None
 
 
 def silent(tx: ReadTx, scope: Scope, *, since_ms: int, limit: int) -> list[str]:
     """Ids of open trips without a message since the instant, oldest first."""
-    _everything(scope)
+    scope.require_everything()
     return [row[0] for row in tx.hot(_SILENT, ids.first_no(since_ms), limit)]
 
 
@@ -137,10 +137,6 @@ def _in_parts(tx: ReadTx, statement: Select[Any], wanted: Sequence[Any]) -> list
         for start in range(0, len(wanted), AT_ONCE)
         for row in tx.all(statement, {"wanted": wanted[start : start + AT_ONCE]})
     ]
-
-
-def _everything(scope: Scope) -> None:
-    assert Reach.ANY in scope.reaches, "the bus consumer works on every sensor"
 
 
 NEW: Final = Bulk(
@@ -194,7 +190,7 @@ def events(tx: ReadTx, scope: Scope, keys: Collection[int]) -> dict[int, list[by
 
 def driven_by(tx: WriteTx, scope: Scope, driven: Mapping[int, UserId | None]) -> None:
     """Update the drivers of these trips' scores and events, by trip number, from their latest messages."""
-    _everything(scope)
+    scope.require_everything()
     if driven:
         drivers.renamed(tx, dict(driven))
 
@@ -202,7 +198,7 @@ def driven_by(tx: WriteTx, scope: Scope, driven: Mapping[int, UserId | None]) ->
 def _stored(
     tx: ReadTx, scope: Scope, table: Table, keys: Collection[int], since_no: int | None
 ) -> dict[int, list[bytes]]:
-    _everything(scope)
+    scope.require_everything()
     statement = select(table.c.bus_key, table.c.payload).where(table.c.bus_key.in_(bindparam("keys", expanding=True)))
     if since_no is not None and tx.shared:
         statement = statement.where(table.c.no >= since_no)  # spares the partitions of earlier weeks

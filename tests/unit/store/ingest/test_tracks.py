@@ -61,5 +61,5 @@ def test_unknown_sensor_is_none() -> None:
 
 
 def test_a_customers_scope_is_not_enough() -> None:
-    with rows.memory() as tx, pytest.raises(AssertionError, match="every sensor"):
+    with rows.memory() as tx, pytest.raises(AssertionError, match="mine"):
         tracks.load(tx, Scope("mine", frozenset()), SensorId("nobody"), since_ms=0)
