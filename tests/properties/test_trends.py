@@ -224,7 +224,7 @@ class Life:
         if gone not in self.gone:
             self.gone.add(gone)
             await self.rig.write(lambda tx: people.remove(tx, UserId(gone)))
-            await self.rig.write(lambda tx: erasures.begin_person(tx, UserId(gone), now_ms=self.rig.now_ms))
+            await self.rig.write(lambda tx: erasures.begin(tx, gone, erasures.Kind.PERSON, now_ms=self.rig.now_ms))
 
     async def _some_remains(self):
         """A few rows of everything that was deleted."""

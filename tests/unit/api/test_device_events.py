@@ -6,7 +6,6 @@ import pytest
 from tests.support import delegating, journeys, rest
 
 from tripline.domain import ids
-from tripline.domain.ids import SensorId
 from tripline.store.erasure import erasures
 
 AT = rest.NOW_MS
@@ -138,7 +137,7 @@ async def test_deleted_sensor_is_named_by_nothing_before_anything_is_erased(app:
         journeys.keep_microtrip(tx, app.ids, no, created_ms=AT, payload={"lat": 1, "lon": 2})
         journeys.keep_event(tx, app.ids, created_ms=AT, vehicle_id=vehicle_id, **on)
         _, unmapped = journeys.keep_trip(tx, app.ids, created_ms=AT, vehicle_id=None, **on)
-        erasures.begin_sensor(tx, SensorId("gone"), now_ms=AT)
+        erasures.begin(tx, "gone", erasures.Kind.SENSOR, now_ms=AT)
         return mapped, unmapped
 
     mapped, unmapped = await app.store.write(drive)

@@ -57,7 +57,7 @@ def person(tx: WriteTx, user_id: UserId, *, now_ms: int) -> AbstractSet[SensorId
     sessions.revoke_all(tx, user_id)
     links.forget_user(tx, user_id)
     share_links.forget_user(tx, user_id)
-    erasures.begin_person(tx, user_id, now_ms=now_ms)
+    erasures.begin(tx, user_id, erasures.Kind.PERSON, now_ms=now_ms)
     people.remove(tx, user_id)
     return changed
 
@@ -137,7 +137,7 @@ def forget_sensor(tx: WriteTx, sensor_id: SensorId, *, ids: TimeIds, now_ms: int
     connections.forget(tx, sensor_id)
     positions.forget_of_sensor(tx, sensor_id)
     sensor_rows.remove(tx, sensor_id)
-    erasures.begin_sensor(tx, sensor_id, now_ms=now_ms)
+    erasures.begin(tx, sensor_id, erasures.Kind.SENSOR, now_ms=now_ms)
     return (*cancelled, *notifications.sensor_deleted(sensor_id))
 
 

@@ -5,16 +5,14 @@ the vehicle on this list, which hides the rows at once: every statement that doe
 uses `kept`. The list likewise hides a deleted sensor or person named in trips, events and scores, and a deleted
 sensor's trips without a vehicle.
 
-Not here: erasing the rows (`remains.py`, `remains.py`, `remains.py`), the caller
-(`services/eraser.py`).
+Not here: erasing the rows (`remains.py`), the caller (`services/eraser.py`).
 """
 
 from enum import StrEnum
 from typing import Final
 
-from sqlalchemy import ColumnElement, bindparam, case, delete, exists, insert, select
+from sqlalchemy import ColumnElement, case, delete, exists, insert, select
 
-from tripline.domain.ids import SensorId, UserId, VehicleId
 from tripline.store.tables import erasure
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
@@ -28,16 +26,6 @@ class Kind(StrEnum):
 
 
 _ANY: Final = Hot(select(erasure.c.id).limit(1))
-_HOLD: Final = Hot(select(erasure.c.id).where(erasure.c.id == bindparam("id")).with_for_update(skip_locked=True), "id")
-_DELETED_MS: Final = Hot(select(erasure.c.created_ms).where(erasure.c.id == bindparam("id")), "id")
-_PENDING: Final = Hot(
-    select(erasure.c.id)
-    .where(erasure.c.kind == bindparam("of_kind"))
-    .order_by(erasure.c.created_ms, erasure.c.id)
-    .limit(bindparam("most")),
-    "of_kind",
-    "most",
-)
 
 
 def kept(owner_id: ColumnElement[str]) -> ColumnElement[bool]:
@@ -50,29 +38,21 @@ def mentioned(owner_id: ColumnElement[str]) -> ColumnElement[str]:
     return case((kept(owner_id), owner_id))
 
 
-def begin(tx: WriteTx, vehicle_id: VehicleId, *, now_ms: int) -> None:
-    """Hide the vehicle's driving data and list it for erasure."""
-    tx.run(insert(erasure).values(id=vehicle_id, kind=Kind.VEHICLE.value, created_ms=now_ms))
-
-
-def begin_sensor(tx: WriteTx, sensor_id: SensorId, *, now_ms: int) -> None:
-    """Hide the sensor's id in driving data and list its data without a vehicle for erasure."""
-    tx.run(insert(erasure).values(id=sensor_id, kind=Kind.SENSOR.value, created_ms=now_ms))
-
-
-def begin_person(tx: WriteTx, user_id: UserId, *, now_ms: int) -> None:
-    """Hide the person's id in driving data and list it for erasure."""
-    tx.run(insert(erasure).values(id=user_id, kind=Kind.PERSON.value, created_ms=now_ms))
+def begin(tx: WriteTx, owner_id: str, kind: Kind = Kind.VEHICLE, *, now_ms: int) -> None:
+    """Hide the driving data of a vehicle, or the id of a sensor or person in it, and list it for erasure."""
+    tx.run(insert(erasure).values(id=owner_id, kind=kind.value, created_ms=now_ms))
 
 
 def pending(tx: ReadTx, *, limit: int, kind: Kind = Kind.VEHICLE) -> list[str]:
     """Deleted vehicles, or sensors or persons, whose driving data waits to be erased, the longest waiting first."""
-    return [row[0] for row in tx.hot(_PENDING, kind.value, limit)]
+    waiting = select(erasure.c.id).where(erasure.c.kind == kind.value).order_by(erasure.c.created_ms, erasure.c.id)
+    return [row.id for row in tx.all(waiting.limit(limit))]
 
 
 def hold(tx: WriteTx, owner_id: str) -> bool:
     """Lock an entry of the list until the transaction ends; False if it is erased or locked by another process."""
-    return bool(tx.hot(_HOLD, owner_id))
+    entry = select(erasure.c.id).where(erasure.c.id == owner_id)
+    return tx.one(entry.with_for_update(skip_locked=True)) is not None
 
 
 def any_pending(tx: ReadTx) -> bool:
@@ -82,7 +62,8 @@ def any_pending(tx: ReadTx) -> bool:
 
 def deleted_ms(tx: ReadTx, owner_id: str) -> int:
     """The time of deletion of a list entry."""
-    return tx.number(_DELETED_MS, owner_id)
+    found: int = tx.all(select(erasure.c.created_ms).where(erasure.c.id == owner_id))[0][0]
+    return found
 
 
 def finish(tx: WriteTx, owner_id: str) -> None:
