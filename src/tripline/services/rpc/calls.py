@@ -299,7 +299,7 @@ class Overdue:
             return 0
 
         def work(tx: WriteTx) -> tuple[int, tuple[Notification, ...]]:
-            overdue = rpc_calls.claim_overdue(tx, before_ms=now_ms - MARGIN_MS, limit=BATCH)
+            overdue = rpc_calls.overdue(tx, before_ms=now_ms - MARGIN_MS, limit=BATCH, lock=True)
             pending = requests.end_all(tx, overdue, event=CallEvent.NO_ACK, ids=self._ids, now_ms=now_ms)
             gone = rpc_calls.purge(tx, before_no=first_no(now_ms - self._kept_ms), limit=BATCH)
             return max(len(overdue), gone), pending

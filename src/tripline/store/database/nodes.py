@@ -9,7 +9,7 @@ from collections.abc import Collection
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import BigInteger, Row, bindparam, cast, delete, extract, func, insert, or_, select, update
+from sqlalchemy import BigInteger, Select, Update, cast, delete, extract, func, insert, or_, select, update
 from sqlalchemy.sql import ColumnElement
 
 from tripline.domain.ids import SLOTS
@@ -27,20 +27,6 @@ _LOCK: Final = 0x7472_6970
 """Held while a slot is taken: two nodes that start together do not take the same."""
 NOW_MS: Final[ColumnElement[int]] = cast(extract("epoch", func.clock_timestamp()) * 1000, BigInteger)
 """The clock of the database, which is one for all."""
-_MINE: Final = (node.c.slot == bindparam("my_slot"), node.c.id == bindparam("my_id"), node.c.roles != NO_ROLES)
-_BEAT: Final = update(node).where(*_MINE).values(seen_ms=NOW_MS)
-_LEAVE: Final = update(node).where(*_MINE).values(seen_ms=NOW_MS, roles=NO_ROLES)
-_THERE: Final = (
-    select(node.c.slot)
-    .where(node.c.id == bindparam("my_id"), node.c.roles != NO_ROLES)
-    # Shared with others' and with heartbeats; burying waits.
-    .with_for_update(read=True, key_share=True)
-)
-_SILENT: Final = (
-    select(node.c.slot, node.c.id, node.c.name, node.c.seen_ms)
-    .where(node.c.roles != NO_ROLES, node.c.seen_ms < NOW_MS - bindparam("for_ms"))
-    .order_by(node.c.slot)
-)
 
 
 class SlotsTaken(Outage):
@@ -74,7 +60,7 @@ def enter(tx: WriteTx, node_id: str, *, name: str, roles: str) -> int:
     slot = unused if never is None else never
     if slot is None:
         raise SlotsTaken(f"{SLOTS} processes use this database, or did a minute ago; wait, or end some.")
-    tx.run(delete(node).where(node.c.slot == bindparam("of_slot")), {"of_slot": slot})
+    tx.run(delete(node).where(node.c.slot == slot))
     values = {"slot": slot, "id": node_id, "name": name[:255], "roles": roles}
     tx.run(insert(node).values(**values, started_ms=NOW_MS, seen_ms=NOW_MS))
     return int(slot)
@@ -82,24 +68,26 @@ def enter(tx: WriteTx, node_id: str, *, name: str, roles: str) -> int:
 
 def beat(tx: WriteTx, slot: int, node_id: str) -> bool:
     """Renew the node's row; False if it was taken for dead meanwhile."""
-    return tx.run(_BEAT, {"my_slot": slot, "my_id": node_id}) == 1
+    return tx.run(_mine(slot, node_id).values(seen_ms=NOW_MS)) == 1
 
 
 def require(tx: WriteTx, node_id: str) -> None:
     """Raise `Buried` when the node was taken for dead; until the transaction ends it will not be."""
-    if not tx.all(_THERE, {"my_id": node_id}):
+    there = select(node.c.slot).where(node.c.id == node_id, node.c.roles != NO_ROLES)
+    # Shared with others' and with heartbeats; burying waits.
+    if tx.one(there.with_for_update(read=True, key_share=True)) is None:
         raise Buried("Others took this process for dead.")
 
 
 def leave(tx: WriteTx, slot: int, node_id: str) -> None:
     """Remove the node after it ended its sessions, and release its claims."""
-    tx.run(_LEAVE, {"my_slot": slot, "my_id": node_id})
+    tx.run(_mine(slot, node_id).values(seen_ms=NOW_MS, roles=NO_ROLES))
     _release(tx, node_id)
 
 
 def silent(tx: ReadTx, *, for_ms: int) -> list[Silent]:
     """Nodes that were not seen for so long."""
-    return [_silent(row) for row in tx.all(_SILENT, {"for_ms": for_ms})]
+    return [Silent(*row) for row in tx.all(_silent(for_ms))]
 
 
 def bury(tx: WriteTx, *, for_ms: int) -> list[Silent]:
@@ -107,7 +95,7 @@ def bury(tx: WriteTx, *, for_ms: int) -> list[Silent]:
 
     As far as we know, their sessions ended when the node last renewed its row.
     """
-    dead = [_silent(row) for row in tx.all(_SILENT.with_for_update(skip_locked=True), {"for_ms": for_ms})]
+    dead = [Silent(*row) for row in tx.all(_silent(for_ms).with_for_update(skip_locked=True))]
     for each in dead:
         tx.run(update(node).where(node.c.slot == each.slot, node.c.id == each.id).values(roles=NO_ROLES))
         last_ms = func.greatest(device_connection.c.seen_ms, each.seen_ms)
@@ -122,28 +110,30 @@ def bury(tx: WriteTx, *, for_ms: int) -> list[Silent]:
 
 def gateways_since(tx: ReadTx, *, for_ms: int) -> int | None:
     """Since when there has been a gateway, epoch ms by the clock of the database; None: there is none now."""
+    is_gateway = or_(node.c.roles.contains("gateway"), node.c.roles.contains("all"))
     since: int | None = tx.all(
-        select(func.min(node.c.started_ms)).where(
-            or_(node.c.roles.contains("gateway"), node.c.roles.contains("all")),
-            node.c.seen_ms >= NOW_MS - bindparam("for_ms"),
-        ),
-        {"for_ms": for_ms},
+        select(func.min(node.c.started_ms)).where(is_gateway, node.c.seen_ms >= NOW_MS - for_ms)
     )[0][0]
     return since
 
 
 def of_roles(tx: ReadTx, roles: Collection[str], *, for_ms: int) -> frozenset[str]:
     """Ids of the nodes that have one of these roles and were seen in the last `for_ms`."""
-    seen = select(node.c.id, node.c.roles).where(node.c.seen_ms >= NOW_MS - bindparam("for_ms"))
-    return frozenset(
-        row.id for row in tx.all(seen, {"for_ms": for_ms}) if not set(roles).isdisjoint(row.roles.split(","))
-    )
+    seen = tx.all(select(node.c.id, node.c.roles).where(node.c.seen_ms >= NOW_MS - for_ms))
+    return frozenset(row.id for row in seen if not set(roles).isdisjoint(row.roles.split(",")))
 
 
-def _silent(row: Row[Any]) -> Silent:
-    return Silent(row.slot, row.id, row.name, row.seen_ms)
+def _silent(for_ms: int) -> Select[Any]:
+    """Select the nodes that were not seen for so long."""
+    columns = node.c.slot, node.c.id, node.c.name, node.c.seen_ms
+    return select(*columns).where(node.c.roles != NO_ROLES, node.c.seen_ms < NOW_MS - for_ms).order_by(node.c.slot)
+
+
+def _mine(slot: int, node_id: str) -> Update:
+    """Update the node's row, unless it was taken for dead."""
+    return update(node).where(node.c.slot == slot, node.c.id == node_id, node.c.roles != NO_ROLES)
 
 
 def _release(tx: WriteTx, node_id: str) -> None:
     for table in (push_claim, device_send):
-        tx.run(delete(table).where(table.c.node_id == bindparam("of_node")), {"of_node": node_id})
+        tx.run(delete(table).where(table.c.node_id == node_id))

@@ -1,6 +1,6 @@
 """The connection of each device: one row a sensor, written when it changes."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final
 
@@ -26,12 +26,6 @@ _BLANK: Final = Bulk(
     *("sensor_id", "connected", "changed_ms", "seen_ms", "told"),
     on_conflict="ON CONFLICT (sensor_id) DO NOTHING",
 )
-_LOCK: Final = (
-    select(device_connection.c.sensor_id)
-    .where(device_connection.c.sensor_id.in_(bindparam("ids", expanding=True)))
-    .order_by(device_connection.c.sensor_id)
-    .with_for_update()
-)
 _SUBJECTS: Final = (
     select(
         sensor.c.id,
@@ -44,43 +38,6 @@ _SUBJECTS: Final = (
     )
     .outerjoin(device_connection, device_connection.c.sensor_id == sensor.c.id)
     .where(sensor.c.id.in_(bindparam("ids", expanding=True)))
-)
-_AWAY: Final = (
-    select(device_connection.c.sensor_id, device_connection.c.changed_ms, sensor.c.company_id, sensor.c.vehicle_id)
-    .join(sensor, sensor.c.id == device_connection.c.sensor_id)
-    .where(
-        device_connection.c.told != device_connection.c.connected,
-        device_connection.c.connected.is_(False),
-        device_connection.c.changed_ms <= bindparam("before_ms"),
-    )
-    .order_by(device_connection.c.changed_ms)
-    .limit(bindparam("at_most"))
-)
-_AWAY_LOCKED: Final = _AWAY.with_for_update(of=device_connection, skip_locked=True)
-_OF_SENSOR: Final = Hot(
-    select(
-        device_connection.c.connected,
-        device_connection.c.changed_ms,
-        device_connection.c.seen_ms,
-        device_connection.c.lost_ms,
-        device_connection.c.reason,
-        device_connection.c.node_id,
-    ).where(device_connection.c.sensor_id == bindparam("of_sensor")),
-    "of_sensor",
-)
-_ON_VEHICLE: Final = Hot(
-    select(
-        sensor.c.id,
-        device_connection.c.connected,
-        device_connection.c.changed_ms,
-        device_connection.c.seen_ms,
-        device_connection.c.lost_ms,
-        device_connection.c.reason,
-        device_connection.c.node_id,
-    )
-    .join(device_connection, device_connection.c.sensor_id == sensor.c.id)
-    .where(sensor.c.vehicle_id == bindparam("of_vehicle")),
-    "of_vehicle",
 )
 _SEEN: Final = (
     update(device_connection)
@@ -105,9 +62,6 @@ _COMPARED: Final = Hot(
         " OR known.node_id IS DISTINCT FROM :node"
     ),
     *("ids", "credentials", "numbers", "node"),
-)
-_TOLD_AWAY: Final = (
-    update(device_connection).where(device_connection.c.sensor_id == bindparam("of_sensor")).values(told=False)
 )
 
 
@@ -168,6 +122,9 @@ class Connection(msgspec.Struct, frozen=True):
     """The gateway that holds the latest session, or held it, where there are several processes."""
 
 
+_STATE: Final = [device_connection.c[name] for name in Connection.__struct_fields__]
+
+
 def subjects(tx: WriteTx, sensor_ids: Sequence[SensorId], *, now_ms: int) -> dict[SensorId, Subject]:
     """The existing ones of these sensors, with their connection rows locked until the transaction ends."""
     found = _subjects(tx, sensor_ids)
@@ -179,7 +136,8 @@ def subjects(tx: WriteTx, sensor_ids: Sequence[SensorId], *, now_ms: int) -> dic
     if blank:
         # A missing row cannot be locked: two gateways that serve a new device at once would both report it.
         _BLANK.insert(tx, blank)
-    tx.all(_LOCK, {"ids": list(found)})
+    rows = select(device_connection.c.sensor_id).where(device_connection.c.sensor_id.in_(found))
+    tx.all(rows.order_by(device_connection.c.sensor_id).with_for_update())
     return {sensor_id: subject for sensor_id, (subject, _) in _subjects(tx, sensor_ids).items()}
 
 
@@ -218,27 +176,30 @@ def seen(tx: WriteTx, heard: Iterable[tuple[SensorId, int]]) -> None:
 def away(tx: ReadTx, *, before_ms: int, limit: int, lock: bool = False) -> list[Away]:
     """Devices lost up to the instant that customers believe connected, the longest lost first; `lock` locks them and
     skips rows locked by others."""
-    rows = tx.all(_AWAY_LOCKED if lock else _AWAY, {"before_ms": before_ms, "at_most": limit})
-    return [Away(SensorId(row.sensor_id), row.changed_ms, CompanyId(row.company_id), row.vehicle_id) for row in rows]
+    row = device_connection.c
+    untold = row.told != row.connected, row.connected.is_(False), row.changed_ms <= before_ms
+    lost = select(row.sensor_id, row.changed_ms, sensor.c.company_id, sensor.c.vehicle_id)
+    longest = lost.join(sensor, sensor.c.id == row.sensor_id).where(*untold).order_by(row.changed_ms).limit(limit)
+    rows = tx.all(longest.with_for_update(of=device_connection, skip_locked=True) if lock else longest)
+    return [Away(*each) for each in rows]
 
 
-def told_away(tx: WriteTx, sensor_ids: Iterable[SensorId]) -> None:
-    """Note that customers got the absence of these devices, at least one."""
-    tx.run(_TOLD_AWAY, [{"of_sensor": sensor_id} for sensor_id in sensor_ids])
+def told_away(tx: WriteTx, sensor_ids: Collection[SensorId]) -> None:
+    """Note that customers got the absence of these devices."""
+    tx.run(update(device_connection).where(device_connection.c.sensor_id.in_(sensor_ids)).values(told=False))
 
 
 def of_sensor(tx: ReadTx, sensor_id: SensorId) -> Connection | None:
     """The sensor's connection, None when it never had one; the caller was let pass."""
-    rows = tx.hot(_OF_SENSOR, sensor_id)
-    if not rows:
-        return None
-    connected, changed_ms, seen_ms, lost_ms, reason, node_id = rows[0]
-    return Connection(bool(connected), changed_ms, seen_ms, lost_ms, reason, node_id)
+    row = tx.one(select(*_STATE).where(device_connection.c.sensor_id == sensor_id))
+    return None if row is None else Connection(*row)
 
 
 def on_vehicle(tx: ReadTx, vehicle_id: VehicleId) -> dict[SensorId, Connection]:
     """The connections of the vehicle's sensors that ever connected; the caller checked access."""
-    return {row[0]: Connection(bool(row[1]), *row[2:]) for row in tx.hot(_ON_VEHICLE, vehicle_id)}
+    joined = select(sensor.c.id, *_STATE).join(device_connection, device_connection.c.sensor_id == sensor.c.id)
+    rows = tx.all(joined.where(sensor.c.vehicle_id == vehicle_id))
+    return {row[0]: Connection(*row[1:]) for row in rows}
 
 
 def end_all(tx: WriteTx, *, reason: str) -> None:
@@ -276,7 +237,4 @@ def compared(
 
 def forget(tx: WriteTx, sensor_id: SensorId) -> None:
     """Forget the connection of a sensor that is deleted."""
-    tx.run(
-        delete(device_connection).where(device_connection.c.sensor_id == bindparam("of_sensor")),
-        {"of_sensor": sensor_id},
-    )
+    tx.run(delete(device_connection).where(device_connection.c.sensor_id == sensor_id))

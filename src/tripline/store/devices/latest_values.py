@@ -6,11 +6,11 @@ Not here: writing them (`store/trips/batch_rows.py`), the device events that car
 from typing import Final
 
 import msgspec
-from sqlalchemy import bindparam, delete, func, select
+from sqlalchemy import delete, func, select
 
 from tripline.domain.ids import SensorId
 from tripline.store.tables import device_event, microtrip, sensor_attribute, trip
-from tripline.store.transactions import Hot, ReadTx, WriteTx
+from tripline.store.transactions import ReadTx, WriteTx
 
 CAPABILITIES: Final = "cm"
 """The one value that is about the box itself, not about the vehicle it is in."""
@@ -29,37 +29,25 @@ class LatestValue(msgspec.Struct, frozen=True):
 
 def of_sensor(tx: ReadTx, sensor_id: SensorId) -> list[LatestValue]:
     """The sensor's latest values, by name; the caller was let pass."""
-    return [LatestValue(*row) for row in tx.hot(_OF_SENSOR, sensor_id)]
+    columns = sensor_attribute.c.name, sensor_attribute.c.updated_ms, sensor_attribute.c.payload
+    rows = tx.all(select(*columns).where(sensor_attribute.c.sensor_id == sensor_id).order_by(sensor_attribute.c.name))
+    return [LatestValue(*row) for row in rows]
 
 
 def newest_rows(tx: ReadTx, sensor_id: SensorId) -> list[int]:
     """Row numbers of the sensor's newest trip, microtrip and event, which contain their times."""
-    newest = (tx.hot(each, sensor_id)[0][0] for each in (_NEWEST_TRIP, _NEWEST_MICROTRIP, _NEWEST_EVENT))
-    return [no for no in newest if no is not None]
+    last_trip = select(func.max(trip.c.no)).where(trip.c.sensor_id == sensor_id).scalar_subquery()
+    microtrips = select(func.max(microtrip.c.no)).where(microtrip.c.trip_no == last_trip).scalar_subquery()
+    events = select(func.max(device_event.c.no)).where(device_event.c.sensor_id == sensor_id).scalar_subquery()
+    return [no for no in tx.all(select(last_trip, microtrips, events))[0] if no is not None]
 
 
 def forget(tx: WriteTx, sensor_id: SensorId) -> None:
     """Forget every value of a sensor that is deleted."""
-    tx.run(_FORGET, {"of_sensor": sensor_id})
+    tx.run(delete(sensor_attribute).where(sensor_attribute.c.sensor_id == sensor_id))
 
 
 def forget_of_vehicle(tx: WriteTx, sensor_id: SensorId) -> None:
     """Delete the sensor's values about the vehicle it is removed from."""
-    tx.run(_FORGET.where(sensor_attribute.c.name != CAPABILITIES), {"of_sensor": sensor_id})
-
-
-_OF_SENSOR: Final = Hot(
-    select(sensor_attribute.c.name, sensor_attribute.c.updated_ms, sensor_attribute.c.payload)
-    .where(sensor_attribute.c.sensor_id == bindparam("of_sensor"))
-    .order_by(sensor_attribute.c.name),
-    "of_sensor",
-)
-_LAST_TRIP: Final = select(func.max(trip.c.no)).where(trip.c.sensor_id == bindparam("of_sensor"))
-_NEWEST_TRIP: Final = Hot(_LAST_TRIP, "of_sensor")
-_NEWEST_MICROTRIP: Final = Hot(
-    select(func.max(microtrip.c.no)).where(microtrip.c.trip_no == _LAST_TRIP.scalar_subquery()), "of_sensor"
-)
-_NEWEST_EVENT: Final = Hot(
-    select(func.max(device_event.c.no)).where(device_event.c.sensor_id == bindparam("of_sensor")), "of_sensor"
-)
-_FORGET: Final = delete(sensor_attribute).where(sensor_attribute.c.sensor_id == bindparam("of_sensor"))
+    about = sensor_attribute.c.sensor_id == sensor_id, sensor_attribute.c.name != CAPABILITIES
+    tx.run(delete(sensor_attribute).where(*about))

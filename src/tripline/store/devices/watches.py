@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import bindparam, delete, func, or_, select
+from sqlalchemy import ColumnElement, bindparam, delete, exists, func, or_, select
 
 from tripline.domain import ids
-from tripline.domain.access import Reach, Scope
+from tripline.domain.access import Scope
 from tripline.domain.ids import RowNo, SensorId
 from tripline.store.bulk import Bulk
 from tripline.store.tables import device_connection, device_trace, device_watch, driving_score, rpc_call, trip
@@ -32,44 +32,6 @@ _WATCHES: Final = Bulk(
 )
 _ALL: Final = Hot(
     select(device_watch.c.sensor_id, device_watch.c.until_ms).where(device_watch.c.until_ms > bindparam("now")), "now"
-)
-_ENDED: Final = or_(device_watch.c.until_ms <= bindparam("now"), device_watch.c.until_ms > bindparam("beyond"))
-"""Expired, or from before the clock was set back."""
-_EXPIRED: Final = Hot(select(device_watch.c.sensor_id).where(_ENDED), "now", "beyond")
-_SINCE: Final = Hot(
-    select(device_trace.c.no, device_trace.c.topic, device_trace.c.outcome, device_trace.c.body)
-    .where(device_trace.c.sensor_id == bindparam("of_sensor"), device_trace.c.no > bindparam("after"))
-    .order_by(device_trace.c.no)
-    .limit(bindparam("most")),
-    *("of_sensor", "after", "most"),
-)
-_NEWEST: Final = Hot(
-    select(func.max(device_trace.c.no)).where(device_trace.c.sensor_id == bindparam("of_sensor")), "of_sensor"
-)
-_STALE: Final = or_(device_trace.c.no < bindparam("first"), device_trace.c.no > bindparam("last"))
-_ANY_STALE: Final = Hot(select(device_trace.c.no).where(_STALE).limit(1), "first", "last")
-_SESSION: Final = Hot(
-    select(device_connection.c.connected, device_connection.c.changed_ms, device_connection.c.reason).where(
-        device_connection.c.sensor_id == bindparam("of_sensor")
-    ),
-    "of_sensor",
-)
-_TRIPS: Final = Hot(
-    select(trip.c.no, trip.c.id, trip.c.tid, trip.c.state, trip.c.not_scored, driving_score.c.score, trip.c.quality)
-    .outerjoin(driving_score, driving_score.c.trip_no == trip.c.no)
-    .where(trip.c.sensor_id == bindparam("of_sensor"))
-    .order_by(trip.c.no.desc())
-    .limit(bindparam("most")),
-    "of_sensor",
-    "most",
-)
-_CALLS: Final = Hot(
-    select(rpc_call.c.no, rpc_call.c.id, rpc_call.c.method, rpc_call.c.state, rpc_call.c.result_code)
-    .where(rpc_call.c.sensor_id == bindparam("of_sensor"))
-    .order_by(rpc_call.c.no.desc())
-    .limit(bindparam("most")),
-    "of_sensor",
-    "most",
 )
 
 
@@ -130,19 +92,19 @@ class CallState(msgspec.Struct, frozen=True):
 
 def watched(tx: ReadTx, scope: Scope, *, now_ms: int) -> dict[SensorId, int]:
     """The watched sensors, and until when each is."""
-    _everything(scope)
+    scope.require_everything()
     return dict(tx.hot(_ALL, now_ms))
 
 
 def watch(tx: WriteTx, scope: Scope, sensor_id: SensorId, *, until_ms: int) -> None:
     """Watch the sensor until the instant."""
-    _everything(scope)
+    scope.require_everything()
     _WATCHES.insert(tx, [sensor_id, until_ms])
 
 
 def end(tx: WriteTx, scope: Scope, sensor_id: SensorId, *, until_ms: int) -> None:
     """End a watch and its trace, unless it was prolonged meanwhile."""
-    _everything(scope)
+    scope.require_everything()
     ended = tx.run(
         delete(device_watch).where(device_watch.c.sensor_id == sensor_id, device_watch.c.until_ms == until_ms)
     )
@@ -152,62 +114,77 @@ def end(tx: WriteTx, scope: Scope, sensor_id: SensorId, *, until_ms: int) -> Non
 
 def since(tx: ReadTx, scope: Scope, sensor_id: SensorId, *, after: int, limit: int) -> list[Traced]:
     """The sensor's traced messages after the row number, in the order received."""
-    _everything(scope)
-    return [Traced(*row) for row in tx.hot(_SINCE, sensor_id, after, limit)]
+    scope.require_everything()
+    row = device_trace.c
+    traced = select(row.no, row.topic, row.outcome, row.body).where(row.sensor_id == sensor_id, row.no > after)
+    return [Traced(*each) for each in tx.all(traced.order_by(row.no).limit(limit))]
 
 
 def newest(tx: ReadTx, scope: Scope, sensor_id: SensorId) -> int:
     """Row number of the sensor's newest traced message; 0 when there is none."""
-    _everything(scope)
-    return tx.hot(_NEWEST, sensor_id)[0][0] or 0
+    scope.require_everything()
+    return tx.all(select(func.max(device_trace.c.no)).where(device_trace.c.sensor_id == sensor_id))[0][0] or 0
 
 
 def session(tx: ReadTx, scope: Scope, sensor_id: SensorId) -> Session | None:
     """The sensor's newest session, live or ended; None when it never had one."""
-    _everything(scope)
-    rows = tx.hot(_SESSION, sensor_id)
-    return Session(bool(rows[0][0]), rows[0][1], rows[0][2]) if rows else None
+    scope.require_everything()
+    row = device_connection.c
+    found = tx.one(select(row.connected, row.changed_ms, row.reason).where(row.sensor_id == sensor_id))
+    return None if found is None else Session(*found)
 
 
 def trips(tx: ReadTx, scope: Scope, sensor_id: SensorId, *, limit: int) -> list[TripState]:
     """The sensor's newest trips, oldest first."""
-    _everything(scope)
-    return [TripState(*row) for row in tx.hot(_TRIPS, sensor_id, limit)][::-1]
+    scope.require_everything()
+    row = trip.c
+    newest_first = (
+        select(row.no, row.id, row.tid, row.state, row.not_scored, driving_score.c.score, row.quality)
+        .outerjoin(driving_score, driving_score.c.trip_no == row.no)
+        .where(row.sensor_id == sensor_id)
+        .order_by(row.no.desc())
+    )
+    return [TripState(*each) for each in tx.all(newest_first.limit(limit))][::-1]
 
 
 def calls(tx: ReadTx, scope: Scope, sensor_id: SensorId, *, limit: int) -> list[CallState]:
     """The newest calls to the sensor's device, oldest first."""
-    _everything(scope)
-    return [CallState(*row) for row in tx.hot(_CALLS, sensor_id, limit)][::-1]
+    scope.require_everything()
+    row = rpc_call.c
+    of_sensor = select(row.no, row.id, row.method, row.state, row.result_code).where(row.sensor_id == sensor_id)
+    return [CallState(*each) for each in tx.all(of_sensor.order_by(row.no.desc()).limit(limit))][::-1]
+
+
+def _ended(now_ms: int) -> ColumnElement[bool]:
+    """Condition for watches that have expired, or are from before the clock was set back."""
+    return or_(device_watch.c.until_ms <= now_ms, device_watch.c.until_ms > now_ms + LONGEST_MS)
+
+
+def _stale(now_ms: int, kept_ms: int) -> ColumnElement[bool]:
+    return or_(device_trace.c.no < ids.first_no(now_ms - kept_ms), device_trace.c.no > ids.first_no(now_ms + kept_ms))
 
 
 def to_purge(tx: ReadTx, scope: Scope, *, now_ms: int, kept_ms: int) -> bool:
     """True if a watch has expired, or a trace is further away in time than `kept_ms`."""
-    _everything(scope)
-    first, last = ids.first_no(now_ms - kept_ms), ids.first_no(now_ms + kept_ms)
-    return bool(tx.hot(_EXPIRED, now_ms, now_ms + LONGEST_MS) or tx.hot(_ANY_STALE, first, last))
+    scope.require_everything()
+    expired = exists().where(_ended(now_ms))
+    return bool(tx.all(select(or_(expired, exists().where(_stale(now_ms, kept_ms)))))[0][0])
 
 
 def purge(tx: WriteTx, scope: Scope, *, now_ms: int, kept_ms: int) -> bool:
     """Delete expired watches and some stale traces; return True if there may be more."""
-    _everything(scope)
-    tx.run(delete(device_watch).where(_ENDED), {"now": now_ms, "beyond": now_ms + LONGEST_MS})
-    stale = select(device_trace.c.no).where(_STALE).limit(PURGED_AT_ONCE)
-    values = {"first": ids.first_no(now_ms - kept_ms), "last": ids.first_no(now_ms + kept_ms)}
-    return tx.run(delete(device_trace).where(device_trace.c.no.in_(stale)), values) == PURGED_AT_ONCE
+    scope.require_everything()
+    tx.run(delete(device_watch).where(_ended(now_ms)))
+    stale = select(device_trace.c.no).where(_stale(now_ms, kept_ms)).limit(PURGED_AT_ONCE)
+    return tx.run(delete(device_trace).where(device_trace.c.no.in_(stale))) == PURGED_AT_ONCE
 
 
 def forget(tx: WriteTx, sensor_id: SensorId) -> None:
     """Forget watch and trace of a sensor that is deleted."""
     for table in (device_watch, device_trace):
-        tx.run(delete(table).where(table.c.sensor_id == bindparam("of_sensor")), {"of_sensor": sensor_id})
+        tx.run(delete(table).where(table.c.sensor_id == sensor_id))
 
 
 def rows_of(traces: Sequence[Trace], numbers: range) -> list[Any]:
     """The values of the traces as `TRACES` takes them, with their row numbers."""
     return [value for no, trace in zip(numbers, traces, strict=True) for value in (no, *trace)]
-
-
-def _everything(scope: Scope) -> None:
-    """A watch is the affair of who runs the installation."""
-    assert Reach.ANY in scope.reaches

@@ -6,11 +6,10 @@ calls those are shown that were within the scope when they were made. Not here: 
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from functools import cache
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import ColumnElement, bindparam, delete, func, insert, literal_column, select, update
+from sqlalchemy import ColumnElement, bindparam, delete, exists, func, insert, literal_column, select, update
 
 from tripline.domain import ids
 from tripline.domain.access import Scope
@@ -39,30 +38,6 @@ _WITH_SENSOR: Final = Hot(
     .with_for_update(of=rpc_call),
     "key",
 )
-_WITHOUT_END: Final = (
-    select(*_COLUMNS)
-    .where(rpc_call.c.sensor_id == bindparam("of_sensor"), rpc_call.c.state.in_((State.REQUESTED, State.ACKED)))
-    .order_by(rpc_call.c.no.desc())
-    .limit(bindparam("most"))
-)
-_OVERDUE: Final = Hot(
-    select(*_COLUMNS)
-    # As text, for the index is over these rows alone.
-    .where(literal_column("state = 'REQUESTED'"), rpc_call.c.deadline_ms < bindparam("before_ms"))
-    .order_by(rpc_call.c.deadline_ms)
-    .limit(bindparam("most")),
-    "before_ms",
-    "most",
-)
-_OVERDUE_CLAIM: Final = Hot(
-    select(*_COLUMNS)
-    .where(literal_column("state = 'REQUESTED'"), rpc_call.c.deadline_ms < bindparam("before_ms"))
-    .order_by(rpc_call.c.deadline_ms)
-    .limit(bindparam("most"))
-    .with_for_update(skip_locked=True),
-    "before_ms",
-    "most",
-)
 _ACKNOWLEDGED, _CONCLUDED = (
     Hot(
         update(rpc_call)
@@ -78,35 +53,6 @@ _ENDED: Final = Hot(
     .where(rpc_call.c.no == bindparam("key"))
     .values(state=bindparam("new_state"), result_code=bindparam("code")),
     *("new_state", "code", "key"),
-)
-_BODIES: Final = Hot(select(rpc_call.c.result).where(rpc_call.c.no == bindparam("key")), "key")
-_LATER_BODIES: Final = Hot(
-    select(rpc_later_result.c.body)
-    .where(rpc_later_result.c.call_no == bindparam("key"))
-    .order_by(rpc_later_result.c.no),
-    "key",
-)
-_LATER_COUNT: Final = Hot(
-    select(func.count()).select_from(rpc_later_result).where(rpc_later_result.c.call_no == bindparam("key")), "key"
-)
-_NEWEST_LATER: Final = Hot(select(func.coalesce(func.max(rpc_later_result.c.no), 0)))
-_OLD: Final = Hot(
-    select(rpc_call.c.no)
-    .where(
-        rpc_call.c.no < bindparam("before_no"),
-        ~select(activation.c.call_id)
-        .where(activation.c.sensor_id == rpc_call.c.sensor_id, activation.c.call_id == rpc_call.c.id)
-        .exists(),
-    )
-    .order_by(rpc_call.c.no)
-    .limit(bindparam("most")),
-    "before_no",
-    "most",
-)
-_OF_SENSOR: Final = Hot(
-    select(rpc_call.c.no).where(rpc_call.c.sensor_id == bindparam("of_sensor")).limit(bindparam("most")),
-    "of_sensor",
-    "most",
 )
 _OWNER: Final = Hot(select(sensor.c.company_id, sensor.c.vehicle_id).where(sensor.c.id == bindparam("key")), "key")
 _WANTS_RESULTS: Final = Hot(
@@ -137,14 +83,10 @@ def owner_and_vehicle_inside(
     tx: ReadTx, scope: Scope, sensor_id: SensorId
 ) -> tuple[tuple[CompanyId, VehicleId | None], bool] | None:
     """Who owns a sensor and where it is, and whether it is inside the scope. None when it is gone."""
-    rows = tx.hot(_owner_inside(scope.reaches), sensor_id, scope.user_id, scope.company_id)
-    return ((rows[0][0], rows[0][1]), bool(rows[0][2])) if rows else None
-
-
-@cache
-def _owner_inside(reaches: scopes.Reaches) -> Hot:
-    statement = select(sensor.c.company_id, sensor.c.vehicle_id, reach.predicate(reaches, sensor.c.id))
-    return Hot(statement.where(sensor.c.id == bindparam("key")), "key", scopes.USER, scopes.COMPANY)
+    inside = reach.predicate(scope.reaches, sensor.c.id)
+    found = select(sensor.c.company_id, sensor.c.vehicle_id, inside).where(sensor.c.id == sensor_id)
+    row = tx.one(found, scopes.values(scope))
+    return None if row is None else ((row[0], row[1]), bool(row[2]))
 
 
 def insert_new(tx: WriteTx, call: Call, params: bytes) -> None:
@@ -171,7 +113,7 @@ def of_requests(
 
     The scope must be the pipeline's: every sensor's rows.
     """
-    assert scope.reaches == Scope.everything("").reaches
+    scope.require_everything()
     numbers = sorted({ids.no_of(request_id) for request_id in request_ids})
     found = [row for no in numbers for row in tx.hot(_WITH_SENSOR, no)]
     calls = ((row[0], _call(row[1:])) for row in found)
@@ -180,17 +122,23 @@ def of_requests(
 
 def without_end(tx: ReadTx, sensor_id: SensorId, *, limit: int) -> list[Call]:
     """The newest unfinished calls of a sensor."""
-    return [_call(tuple(row)) for row in tx.all(_WITHOUT_END, {"of_sensor": sensor_id, "most": limit})]
+    unfinished = rpc_call.c.sensor_id == sensor_id, rpc_call.c.state.in_((State.REQUESTED, State.ACKED))
+    newest = select(*_COLUMNS).where(*unfinished).order_by(rpc_call.c.no.desc()).limit(limit)
+    return [_call(row) for row in tx.all(newest)]
 
 
-def overdue(tx: ReadTx, *, before_ms: int, limit: int) -> list[Call]:
-    """Unfinished calls without an acknowledgement by this instant."""
-    return [_call(row) for row in tx.hot(_OVERDUE, before_ms, limit)]
-
-
-def claim_overdue(tx: WriteTx, *, before_ms: int, limit: int) -> list[Call]:
-    """As `overdue`, locked until the transaction ends; skips calls locked by others."""
-    return [_call(row) for row in tx.hot(_OVERDUE_CLAIM, before_ms, limit)]
+def overdue(tx: ReadTx, *, before_ms: int, limit: int, lock: bool = False) -> list[Call]:
+    """Unfinished calls without an acknowledgement by this instant; `lock` locks them and skips those locked by
+    others."""
+    # As text, for the index is over these rows alone.
+    unanswered: ColumnElement[bool] = literal_column("state = 'REQUESTED'")
+    first = (
+        select(*_COLUMNS)
+        .where(unanswered, rpc_call.c.deadline_ms < before_ms)
+        .order_by(rpc_call.c.deadline_ms)
+        .limit(limit)
+    )
+    return [_call(row) for row in tx.all(first.with_for_update(skip_locked=True) if lock else first)]
 
 
 def acknowledge(tx: WriteTx, calls: Iterable[tuple[Call, bytes]]) -> None:
@@ -213,18 +161,21 @@ def end(tx: WriteTx, calls: Sequence[Call]) -> None:
 
 def later_results(tx: ReadTx, call_no: RowNo) -> int:
     """Count the stored results of a call beside the effective one; no body is read."""
-    return tx.number(_LATER_COUNT, call_no)
+    counted: int = tx.all(select(func.count()).where(rpc_later_result.c.call_no == call_no))[0][0]
+    return counted
 
 
 def result_bodies(tx: ReadTx, call_no: RowNo) -> list[bytes]:
     """The stored results of a call, the effective one first."""
-    bodies = [row[0] for row in tx.hot(_BODIES, call_no) if row[0] is not None]
-    return bodies + [row[0] for row in tx.hot(_LATER_BODIES, call_no)]
+    first = tx.all(select(rpc_call.c.result).where(rpc_call.c.no == call_no, rpc_call.c.result.is_not(None)))
+    later = select(rpc_later_result.c.body).where(rpc_later_result.c.call_no == call_no)
+    return [row[0] for row in (*first, *tx.all(later.order_by(rpc_later_result.c.no)))]
 
 
 def add_later_result(tx: WriteTx, maker: TimeIds, no: RowNo, call_no: RowNo, code: int | None, body: bytes) -> None:
     """Keep a result that does not count (R4). It is numbered behind all others; `no` is its place by our clock."""
-    behind = maker.behind(max(no - 1, 0 if tx.shared else tx.hot(_NEWEST_LATER)[0][0])).start
+    newest = 0 if tx.shared else tx.all(select(func.coalesce(func.max(rpc_later_result.c.no), 0)))[0][0]
+    behind = maker.behind(max(no - 1, newest)).start
     tx.run(insert(rpc_later_result), {"no": behind, "call_no": call_no, "code": code, "body": body})
 
 
@@ -243,12 +194,15 @@ def purge(tx: WriteTx, *, before_no: RowNo, limit: int) -> int:
 
 def old(tx: ReadTx, *, before_no: RowNo, limit: int) -> list[RowNo]:
     """Row numbers of the oldest calls before this one; skips calls of pending activations."""
-    return [row[0] for row in tx.hot(_OLD, before_no, limit)]
+    pending = exists().where(activation.c.sensor_id == rpc_call.c.sensor_id, activation.c.call_id == rpc_call.c.id)
+    oldest = select(rpc_call.c.no).where(rpc_call.c.no < before_no, ~pending).order_by(rpc_call.c.no)
+    return [row.no for row in tx.all(oldest.limit(limit))]
 
 
 def erase_of_sensor(tx: WriteTx, sensor_id: SensorId, *, limit: int) -> int:
     """Delete some calls of a deleted sensor; how many."""
-    gone = [row[0] for row in tx.hot(_OF_SENSOR, sensor_id, limit)]
+    some = select(rpc_call.c.no).where(rpc_call.c.sensor_id == sensor_id).limit(limit)
+    gone = [row.no for row in tx.all(some)]
     forget(tx, gone)
     return len(gone)
 
@@ -260,7 +214,7 @@ def forget(tx: WriteTx, call_nos: Sequence[RowNo]) -> None:
         tx.run(delete(rpc_call).where(rpc_call.c.no.in_(call_nos)))
 
 
-def _call(row: tuple[Any, ...]) -> Call:
+def _call(row: Sequence[Any]) -> Call:
     values = dict(zip(_FIELDS, row, strict=False))
     values["state"] = State(values["state"])
     values["activation"] = bool(values["activation"])
@@ -275,8 +229,9 @@ _STORED: Final[list[ColumnElement[Any]]] = [
 
 def find_stored(tx: ReadTx, scope: Scope, sensor_id: SensorId, request_id: RequestId) -> tuple[StoredCall, bool] | None:
     """The sensor's call and whether it is inside the scope; None when the sensor has none with this Request-ID."""
-    rows = tx.hot(_find(scope.reaches), request_id, sensor_id, scope.user_id, scope.company_id)
-    return (_stored(rows[0]), bool(rows[0][-1])) if rows else None
+    of_sensor = rpc_call.c.id == request_id, rpc_call.c.sensor_id == sensor_id
+    row = tx.one(select(*_STORED, scopes.calls(scope.reaches)).where(*of_sensor), scopes.values(scope))
+    return None if row is None else (_stored(row), bool(row[-1]))
 
 
 def latest_stored(tx: ReadTx, scope: Scope, sensor_id: SensorId) -> StoredCall | None:
@@ -290,38 +245,14 @@ def stored_of_sensor(tx: ReadTx, scope: Scope, sensor_id: SensorId, span: Span) 
     found = None if span.after is None else find_stored(tx, scope, sensor_id, RequestId(span.after))
     if span.after is not None and (found is None or not found[1]):
         raise UnknownOffset.of_list()
-    bounds = lists.numbers(span, None if found is None else found[0].no)
-    statement = _page(scope.reaches, span.ascending)
-    rows = tx.hot(statement, sensor_id, *bounds, span.limit, scope.user_id, scope.company_id)
-    return [_stored(row) for row in rows]
-
-
-@cache
-def _find(reaches: scopes.Reaches) -> Hot:
-    statement = select(*_STORED, scopes.calls(reaches)).where(
-        rpc_call.c.id == bindparam("key"), rpc_call.c.sensor_id == bindparam("of_sensor")
-    )
-    return Hot(statement, "key", "of_sensor", scopes.USER, scopes.COMPANY)
-
-
-@cache
-def _page(reaches: scopes.Reaches, ascending: bool) -> Hot:
+    first, end = lists.numbers(span, None if found is None else found[0].no)
     no = rpc_call.c.no
-    statement = (
-        select(*_STORED)
-        .where(
-            rpc_call.c.sensor_id == bindparam("of_sensor"),
-            no >= bindparam("first"),
-            no < bindparam("end"),
-            scopes.calls(reaches),
-        )
-        .order_by(no if ascending else no.desc())
-        .limit(bindparam("limit"))
-    )
-    return Hot(statement, "of_sensor", "first", "end", "limit", scopes.USER, scopes.COMPANY)
+    inside = rpc_call.c.sensor_id == sensor_id, scopes.calls(scope.reaches)
+    page = select(*_STORED).where(*inside, no >= first, no < end).order_by(no if span.ascending else no.desc())
+    return [_stored(row) for row in tx.all(page.limit(span.limit), scopes.values(scope))]
 
 
-def _stored(row: tuple[Any, ...]) -> StoredCall:
-    values = dict(zip((name for name in StoredCall.__struct_fields__), row, strict=False))
+def _stored(row: Sequence[Any]) -> StoredCall:
+    values = dict(zip(StoredCall.__struct_fields__, row, strict=False))
     values["state"] = State(values["state"])
     return StoredCall(**values)

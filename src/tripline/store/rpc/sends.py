@@ -7,7 +7,7 @@ of the database.
 from typing import Final
 
 import msgspec
-from sqlalchemy import bindparam, delete, exists, insert, select
+from sqlalchemy import delete, insert, select
 
 from tripline.domain.ids import RowNo, SensorId
 from tripline.store.database.nodes import NOW_MS
@@ -15,27 +15,7 @@ from tripline.store.devices import connections
 from tripline.store.tables import device_send
 from tripline.store.transactions import ReadTx, WriteTx
 
-_NEXT: Final = (
-    select(device_send.c.no)
-    .where(device_send.c.node_id == bindparam("of_node"))
-    .order_by(device_send.c.no)
-    .limit(bindparam("most"))
-    .with_for_update(skip_locked=True)
-)
-_TAKE: Final = (
-    delete(device_send)
-    .where(device_send.c.no.in_(_NEXT))
-    .returning(
-        device_send.c.no,
-        device_send.c.asked_by,
-        device_send.c.sensor_id,
-        device_send.c.topic,
-        device_send.c.body,
-        (device_send.c.until_ms > NOW_MS).label("in_time"),
-    )
-)
-_WITHDRAW: Final = delete(device_send).where(device_send.c.no == bindparam("key"))
-_WAITS: Final = select(exists().where(device_send.c.no == bindparam("key")))
+_SEND: Final = device_send.c
 
 
 class Waiting(msgspec.Struct, frozen=True):
@@ -55,33 +35,24 @@ def put(tx: WriteTx, waiting: Waiting, *, within_ms: int) -> str | None:
     node_id = None if session is None else session.node_id
     if node_id is None or node_id == waiting.asked_by:
         return None
-    values = {
-        "no": waiting.no,
-        "node_id": node_id,
-        "asked_by": waiting.asked_by,
-        "sensor_id": waiting.sensor_id,
-        "topic": waiting.topic,
-        "body": waiting.body,
-    }
-    tx.run(insert(device_send).values(**values, until_ms=NOW_MS + within_ms))
+    values = {name: getattr(waiting, name) for name in Waiting.__struct_fields__ if name in _SEND}
+    tx.run(insert(device_send).values(**values, node_id=node_id, until_ms=NOW_MS + within_ms))
     return node_id
 
 
 def take(tx: WriteTx, node_id: str, *, limit: int) -> list[Waiting]:
     """Take messages that wait for this gateway, the oldest first."""
-    rows = tx.all(_TAKE, {"of_node": node_id, "most": limit})
-    taken = [
-        Waiting(RowNo(row.no), row.asked_by, SensorId(row.sensor_id), row.topic, bytes(row.body), row.in_time)
-        for row in rows
-    ]
-    return sorted(taken, key=lambda waiting: waiting.no)
+    first = select(_SEND.no).where(_SEND.node_id == node_id).order_by(_SEND.no).limit(limit)
+    taken = delete(device_send).where(_SEND.no.in_(first.with_for_update(skip_locked=True)))
+    columns = _SEND.no, _SEND.asked_by, _SEND.sensor_id, _SEND.topic, _SEND.body, _SEND.until_ms > NOW_MS
+    return sorted((Waiting(*row) for row in tx.all(taken.returning(*columns))), key=lambda waiting: waiting.no)
 
 
 def withdraw(tx: WriteTx, no: RowNo) -> bool:
     """Withdraw this message; False when it was taken."""
-    return tx.run(_WITHDRAW, {"key": no}) == 1
+    return tx.run(delete(device_send).where(_SEND.no == no)) == 1
 
 
 def waits(tx: ReadTx, no: RowNo) -> bool:
     """True if the message has not been taken yet."""
-    return bool(tx.all(_WAITS, {"key": no})[0][0])
+    return tx.one(select(_SEND.no).where(_SEND.no == no)) is not None
