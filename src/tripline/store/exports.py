@@ -8,35 +8,18 @@ replaces a silent one. Its writes apply only while it owns the export. Not here:
 from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, and_, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Update, and_, delete, func, insert, or_, select, update
 
 from tripline.domain.exports import KEPT_MS, NEXT, UNFINISHED, Event, Export, Form, State
 from tripline.domain.ids import RecordId, UserId
 from tripline.domain.shares import Held, Holder
 from tripline.store.tables import account, company, export, export_piece
-from tripline.store.transactions import Hot, ReadTx, WriteTx
+from tripline.store.transactions import AnyRow, ReadTx, WriteTx
 
 SILENT_MS: Final = 60_000
 """After so long without a word another one makes the export anew."""
 _FIELDS: Final = Export.__struct_fields__
 _COLUMNS: Final = [export.c[name] for name in _FIELDS]
-_OF_ACCOUNT: Final = export.c.account_id == bindparam("of_account")
-_FIND: Final = Hot(select(*_COLUMNS).where(export.c.id == bindparam("id"), _OF_ACCOUNT), "id", "of_account")
-_LISTED: Final = Hot(select(*_COLUMNS).where(_OF_ACCOUNT).order_by(export.c.created_ms.desc()), "of_account")
-_PIECE: Final = Hot(
-    select(export_piece.c.body).where(
-        export_piece.c.export_id == bindparam("id"), export_piece.c.no == bindparam("no")
-    ),
-    "id",
-    "no",
-)
-_MINE: Final = and_(
-    export.c.id == bindparam("key"), export.c.maker_id == bindparam("maker"), export.c.state == State.RUNNING.value
-)
-_WAITING: Final = or_(
-    export.c.state == State.WAITING.value,
-    and_(export.c.state == State.RUNNING.value, export.c.heard_ms < bindparam("silent_before")),
-)
 _HOLDERS: Final = (
     select(
         export.c.id,
@@ -52,18 +35,18 @@ _HOLDERS: Final = (
     .order_by(export.c.created_ms, export.c.id)
 )
 _UNFINISHED: Final = export.c.state.in_([state.value for state in UNFINISHED])
-_TO_TAKE: Final = select(*_COLUMNS).where(export.c.id == bindparam("key"), _WAITING).with_for_update(skip_locked=True)
 
 
 def find(tx: ReadTx, account_id: UserId, export_id: RecordId) -> Export | None:
     """The export of this account."""
-    rows = tx.hot(_FIND, export_id, account_id)
-    return _export(rows[0]) if rows else None
+    row = tx.one(select(*_COLUMNS).where(export.c.id == export_id, export.c.account_id == account_id))
+    return None if row is None else _export(row)
 
 
 def of_account(tx: ReadTx, account_id: UserId) -> list[Export]:
     """Every export of the account, the newest first; they are few."""
-    return [_export(row) for row in tx.hot(_LISTED, account_id)]
+    of_account = select(*_COLUMNS).where(export.c.account_id == account_id)
+    return [_export(row) for row in tx.all(of_account.order_by(export.c.created_ms.desc()))]
 
 
 def unfinished(tx: ReadTx) -> int:
@@ -83,15 +66,16 @@ def insert_new(tx: WriteTx, new: Export) -> None:
 
 def waiting(tx: ReadTx, *, now_ms: int) -> list[Held[RecordId]]:
     """The exports that wait, or whose maker fell silent, the oldest first."""
-    return _held(tx.all(_HOLDERS.where(_WAITING), {"silent_before": now_ms - SILENT_MS}))
+    return _held(tx.all(_HOLDERS.where(_waiting(now_ms))))
 
 
 def take(tx: WriteTx, export_id: RecordId, *, maker_id: str, now_ms: int) -> Export | None:
     """An export that waits: it is this maker's now, and its file is empty. None: another maker takes it."""
-    rows = tx.all(_TO_TAKE, {"key": export_id, "silent_before": now_ms - SILENT_MS})
-    if not rows:
+    to_take = select(*_COLUMNS).where(export.c.id == export_id, _waiting(now_ms))
+    row = tx.one(to_take.with_for_update(skip_locked=True))
+    if row is None:
         return None
-    found = _export(tuple(rows[0]))
+    found = _export(row)
     tx.run(delete(export_piece).where(export_piece.c.export_id == found.id))
     taken = {"state": NEXT[found.state, Event.TAKE].value, "maker_id": maker_id, "heard_ms": now_ms}
     tx.run(update(export).where(export.c.id == found.id).values(**taken, done=0, size=0))
@@ -103,8 +87,7 @@ def add(
 ) -> bool:
     """Keep pieces of the file and how many rows are in it by now; False: the export is not this maker's any more."""
     more = sum(len(body) for _, body in pieces)
-    heard = update(export).where(_MINE).values(done=done, heard_ms=now_ms, size=export.c.size + more)
-    if not tx.run(heard, {"key": export_id, "maker": maker_id}):
+    if not tx.run(_mine(export_id, maker_id).values(done=done, heard_ms=now_ms, size=export.c.size + more)):
         return False
     if pieces:
         tx.run(insert(export_piece), [{"export_id": export_id, "no": no, "body": body} for no, body in pieces])
@@ -113,13 +96,13 @@ def add(
 
 def expect(tx: WriteTx, export_id: RecordId, *, maker_id: str, total: int) -> None:
     """Keep how many rows the export will have."""
-    tx.run(update(export).where(_MINE).values(total=total), {"key": export_id, "maker": maker_id})
+    tx.run(_mine(export_id, maker_id).values(total=total))
 
 
 def finish(tx: WriteTx, export_id: RecordId, *, maker_id: str, event: Event, now_ms: int) -> bool:
     """Mark the export as finished or failed; False if it no longer belongs to this process."""
-    values = {"state": NEXT[State.RUNNING, event].value, "until_ms": now_ms + KEPT_MS}
-    return tx.run(update(export).where(_MINE).values(**values), {"key": export_id, "maker": maker_id}) == 1
+    ended = _mine(export_id, maker_id).values(state=NEXT[State.RUNNING, event].value, until_ms=now_ms + KEPT_MS)
+    return tx.run(ended) == 1
 
 
 def cancel(tx: WriteTx, account_id: UserId, export_id: RecordId) -> None:
@@ -134,8 +117,8 @@ def give_way(tx: WriteTx, export_id: RecordId) -> None:
 
 def piece(tx: ReadTx, export_id: RecordId, no: int) -> bytes | None:
     """A piece of a file whose owner was let pass; None behind the last."""
-    rows: list[tuple[Any, ...]] = tx.hot(_PIECE, export_id, no)
-    return bytes(rows[0][0]) if rows else None
+    row = tx.one(select(export_piece.c.body).where(export_piece.c.export_id == export_id, export_piece.c.no == no))
+    return None if row is None else bytes(row.body)
 
 
 def forget(tx: WriteTx, export_ids: list[RecordId]) -> None:
@@ -157,10 +140,21 @@ def _end(tx: WriteTx, state: State, *which: ColumnElement[bool]) -> None:
         tx.run(delete(export_piece).where(export_piece.c.export_id == row.id))
 
 
+def _mine(export_id: RecordId, maker_id: str) -> Update:
+    """Update an export only while this maker makes it."""
+    running = export.c.state == State.RUNNING.value
+    return update(export).where(export.c.id == export_id, export.c.maker_id == maker_id, running)
+
+
+def _waiting(now_ms: int) -> ColumnElement[bool]:
+    is_silent = and_(export.c.state == State.RUNNING.value, export.c.heard_ms < now_ms - SILENT_MS)
+    return or_(export.c.state == State.WAITING.value, is_silent)
+
+
 def _held(rows: Sequence[Any]) -> list[Held[RecordId]]:
     return [Held(RecordId(row.id), Holder(row.operator, row.company, row.account_id)) for row in rows]
 
 
-def _export(row: tuple[Any, ...]) -> Export:
-    values = dict(zip(_FIELDS, row, strict=True))
+def _export(row: AnyRow) -> Export:
+    values = row._mapping
     return Export(**{**values, "form": Form(values["form"]), "state": State(values["state"])})

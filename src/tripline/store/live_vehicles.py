@@ -3,10 +3,10 @@
 Not here: writing positions and their numbers (`positions.py`), which vehicles a principal may see (`reach.py`).
 """
 
-from functools import cache
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ColumnElement, bindparam, case, exists, literal_column, select
+from sqlalchemy import ColumnElement, Select, bindparam, case, exists, literal_column, select
 
 from tripline.domain.access import Scope
 from tripline.store import reach, scopes
@@ -14,7 +14,7 @@ from tripline.store.positions import FIELDS
 from tripline.store.reach import Kind
 from tripline.store.tables import account, company, vehicle, vehicle_position
 from tripline.store.tables import reach as reach_rows
-from tripline.store.transactions import Hot, ReadTx
+from tripline.store.transactions import AnyRow, Hot, ReadTx
 
 Moved = tuple[Any, ...]
 """The number of the change, then the values of `positions.FIELDS`."""
@@ -39,52 +39,19 @@ def moved(tx: ReadTx, since_no: int) -> list[Moved]:
 
 def moved_within(tx: ReadTx, scope: Scope, since_no: int) -> list[Moved]:
     """As `moved`, of the vehicles inside the scope."""
-    return tx.hot(_moved_within(scope.reaches), since_no, *_values(scope))
+    rows = select(*_COLUMNS).join_from(_HELD, vehicle_position, vehicle_position.c.vehicle_id == _HELD.c.thing_id)
+    changed = rows.where(*_within(scope.reaches), vehicle_position.c.change_no > since_no)
+    return [tuple(row) for row in tx.all(changed, scopes.values(scope))]
 
 
 def ids(tx: ReadTx, scope: Scope, *, limit: int) -> list[str]:
     """Vehicles with a position inside the scope, by number; at most `limit`."""
-    return [row[0] for row in tx.hot(_ids(scope.reaches), limit, *_values(scope))]
+    has_position = exists().where(vehicle_position.c.vehicle_id == _HELD.c.thing_id)
+    return [row[0] for row in _by_number(tx, scope, select(_HELD.c.thing_id).where(has_position), limit)]
 
 
 def vehicles(tx: ReadTx, scope: Scope, named: scopes.Reaches, *, limit: int) -> list[LiveVehicle]:
     """As `ids`, with the names of people within the reaches `named` of the same account."""
-    return [LiveVehicle(*row) for row in tx.hot(_vehicles(scope.reaches, named), limit, *_values(scope))]
-
-
-def _values(scope: Scope) -> tuple[str | None, str | None]:
-    return scope.user_id, scope.company_id
-
-
-_COLUMNS: Final = (vehicle_position.c.change_no, *(vehicle_position.c[name] for name in FIELDS))
-_SINCE: Final = vehicle_position.c.change_no > bindparam("since_no")
-_MOVED: Final = Hot(select(*_COLUMNS).where(_SINCE), "since_no")
-_HELD: Final = reach_rows.alias("seen")
-
-
-def _within(reaches: scopes.Reaches) -> tuple[ColumnElement[bool], ...]:
-    mask = reach.mask_of(reaches)
-    principal: ColumnElement[str] = bindparam(scopes.USER if mask & reach.OF_PEOPLE else scopes.COMPANY)
-    is_vehicle = _HELD.c.kind == literal_column(str(int(Kind.VEHICLE)))
-    return _HELD.c.principal == principal, is_vehicle, reach.has_reason(_HELD, mask)
-
-
-@cache
-def _moved_within(reaches: scopes.Reaches) -> Hot:
-    rows = select(*_COLUMNS).join_from(_HELD, vehicle_position, vehicle_position.c.vehicle_id == _HELD.c.thing_id)
-    return Hot(rows.where(*_within(reaches), _SINCE), "since_no", scopes.USER, scopes.COMPANY)
-
-
-@cache
-def _ids(reaches: scopes.Reaches) -> Hot:
-    rows = select(_HELD.c.thing_id).where(
-        *_within(reaches), exists().where(vehicle_position.c.vehicle_id == _HELD.c.thing_id)
-    )
-    return _by_number(rows)
-
-
-@cache
-def _vehicles(reaches: scopes.Reaches, named: scopes.Reaches) -> Hot:
     director, driver = account.alias("director"), account.alias("driver")
     rows = (
         select(
@@ -95,18 +62,27 @@ def _vehicles(reaches: scopes.Reaches, named: scopes.Reaches) -> Hot:
             case((scopes.accounts(named, driver), driver.c.name)),
             vehicle.c.latest_trip_id,
         )
-        .select_from(
-            _HELD.join(vehicle_position, vehicle_position.c.vehicle_id == _HELD.c.thing_id)
-            .join(vehicle, vehicle.c.id == _HELD.c.thing_id)
-            .join(company, company.c.id == vehicle.c.company_id)
-            .outerjoin(director, director.c.id == vehicle.c.director_id)
-            .outerjoin(driver, driver.c.id == vehicle.c.current_driver_id)
-        )
-        .where(*_within(reaches))
+        .join_from(_HELD, vehicle_position, vehicle_position.c.vehicle_id == _HELD.c.thing_id)
+        .join(vehicle, vehicle.c.id == _HELD.c.thing_id)
+        .join(company, company.c.id == vehicle.c.company_id)
+        .outerjoin(director, director.c.id == vehicle.c.director_id)
+        .outerjoin(driver, driver.c.id == vehicle.c.current_driver_id)
     )
-    return _by_number(rows)
+    return [LiveVehicle(*row) for row in _by_number(tx, scope, rows, limit)]
 
 
-def _by_number(rows: Any) -> Hot:
-    limited = rows.order_by(_HELD.c.sort_key, _HELD.c.thing_id).limit(bindparam("most"))
-    return Hot(limited, "most", scopes.USER, scopes.COMPANY)
+_COLUMNS: Final = (vehicle_position.c.change_no, *(vehicle_position.c[name] for name in FIELDS))
+_MOVED: Final = Hot(select(*_COLUMNS).where(vehicle_position.c.change_no > bindparam("since_no")), "since_no")
+_HELD: Final = reach_rows.alias("seen")
+
+
+def _within(reaches: scopes.Reaches) -> tuple[ColumnElement[bool], ...]:
+    mask = reach.mask_of(reaches)
+    principal: ColumnElement[str] = bindparam(scopes.USER if mask & reach.OF_PEOPLE else scopes.COMPANY)
+    is_vehicle = _HELD.c.kind == literal_column(str(int(Kind.VEHICLE)))
+    return _HELD.c.principal == principal, is_vehicle, reach.has_reason(_HELD, mask)
+
+
+def _by_number(tx: ReadTx, scope: Scope, rows: Select[Any], limit: int) -> Sequence[AnyRow]:
+    ordered = rows.where(*_within(scope.reaches)).order_by(_HELD.c.sort_key, _HELD.c.thing_id)
+    return tx.all(ordered.limit(limit), scopes.values(scope))

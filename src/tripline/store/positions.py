@@ -56,26 +56,6 @@ _NEXT: Final = (
     "INSERT INTO position_change (id, no) VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET no = position_change.no + 1"
 )
 _NOW: Final = Hot(select(position_change.c.no))
-_IDLE: Final = vehicle_position.c.driving.is_not(None) & (vehicle_position.c.time_ms <= bindparam("until_ms"))
-_ANY_IDLE: Final = Hot(select(vehicle_position.c.vehicle_id).where(_IDLE).limit(1), "until_ms")
-_NOTE_IDLE: Final = update(vehicle_position).where(_IDLE).values(driving=None)
-_TIME: Final = Hot(
-    select(vehicle_position.c.time_ms).where(vehicle_position.c.vehicle_id == bindparam("of_vehicle")), "of_vehicle"
-)
-_OF_VEHICLE: Final = Hot(
-    select(*(vehicle_position.c[name] for name in FIELDS)).where(
-        vehicle_position.c.vehicle_id == bindparam("of_vehicle")
-    ),
-    "of_vehicle",
-)
-_BESIDE: Final = sensor.alias("beside")
-_VEHICLE_OF_ALONE: Final = Hot(
-    select(sensor.c.vehicle_id).where(
-        sensor.c.id == bindparam("of_sensor"),
-        ~exists().where(_BESIDE.c.vehicle_id == sensor.c.vehicle_id, _BESIDE.c.id != sensor.c.id),
-    ),
-    "of_sensor",
-)
 
 
 def write(tx: WriteTx, given: Sequence[Any]) -> None:
@@ -89,13 +69,13 @@ def write(tx: WriteTx, given: Sequence[Any]) -> None:
 
 def any_idle(tx: ReadTx, until_ms: int) -> bool:
     """True if a vehicle counts as driving whose position is not newer than the instant."""
-    return bool(tx.hot(_ANY_IDLE, until_ms))
+    return bool(tx.all(select(vehicle_position.c.vehicle_id).where(_is_idle(until_ms)).limit(1)))
 
 
 def note_idle(tx: WriteTx, until_ms: int) -> None:
     """Vehicles whose position is not newer than the instant no longer count as driving."""
     _next_no(tx)  # as every writer of positions: two of them never wait for each other
-    tx.run(_NOTE_IDLE, {"until_ms": until_ms})
+    tx.run(update(vehicle_position).where(_is_idle(until_ms)).values(driving=None))
 
 
 def now_no(tx: ReadTx) -> int:
@@ -106,14 +86,14 @@ def now_no(tx: ReadTx) -> int:
 
 def time_ms(tx: ReadTx, vehicle_id: VehicleId) -> int | None:
     """When the vehicle was at its position; the caller was let pass. None: it has none."""
-    found = tx.hot(_TIME, vehicle_id)
-    return int(found[0][0]) if found else None
+    found = of_vehicle(tx, vehicle_id)
+    return None if found is None else found.time_ms
 
 
 def of_vehicle(tx: ReadTx, vehicle_id: VehicleId) -> Position | None:
     """The vehicle's position; the caller was let pass. None: it has none."""
-    found = tx.hot(_OF_VEHICLE, vehicle_id)
-    return _position(found[0]) if found else None
+    row = tx.one(select(*_COLUMNS).where(_KEPT.c.vehicle_id == vehicle_id))
+    return None if row is None else _position(row)
 
 
 class Followed(NamedTuple):
@@ -143,35 +123,51 @@ def changed(
 def reach_changed(tx: WriteTx, vehicle_id: VehicleId, holder_ids: Iterable[str | None]) -> None:
     """These companies or persons may see the vehicle from now on, or no longer."""
     _next_no(tx)  # before the query: another process may be writing the first position
-    if tx.hot(_TIME, vehicle_id):
+    if time_ms(tx, vehicle_id) is not None:
         for holder_id in {each for each in holder_ids if each is not None}:
             tx.run(_TELL, {"holder_id": holder_id, "vehicle_id": vehicle_id})
 
 
 def reach_of_people_changed(tx: WriteTx, vehicle_id: VehicleId, company_id: CompanyId) -> None:
     """As `reach_changed`, of everybody of the company who has a right on the vehicle."""
-    people = tx.all(_PEOPLE, {"of_vehicle": vehicle_id, "of_company": company_id})
+    rights = vehicle_user.c.vehicle_id == vehicle_id, vehicle_user.c.company_id == company_id
+    people = tx.all(select(vehicle_user.c.user_id).where(*rights))
     reach_changed(tx, vehicle_id, [row.user_id for row in people])
 
 
 def forget(tx: WriteTx, vehicle_id: VehicleId) -> None:
     """Delete the vehicle's position and notify everyone with access."""
-    reach_changed(tx, vehicle_id, [row[0] for row in tx.all(_HOLDERS, {"of_vehicle": vehicle_id})])
-    tx.run(_FORGET, {"of_vehicle": vehicle_id})
+    holders = union(
+        select(vehicle.c.company_id).where(vehicle.c.id == vehicle_id),
+        select(vehicle.c.director_id).where(vehicle.c.id == vehicle_id),
+        select(vehicle_company.c.to_company_id).where(vehicle_company.c.vehicle_id == vehicle_id),
+        select(vehicle_user.c.user_id).where(vehicle_user.c.vehicle_id == vehicle_id),
+    )
+    reach_changed(tx, vehicle_id, [row[0] for row in tx.all(holders)])
+    tx.run(delete(vehicle_position).where(vehicle_position.c.vehicle_id == vehicle_id))
 
 
 def forget_of_sensor(tx: WriteTx, sensor_id: SensorId) -> None:
     """As `forget`, of the vehicle that the sensor is on, unless another sensor is on it, too: then that one goes on
     reporting where the vehicle is."""
-    for (vehicle_id,) in tx.hot(_VEHICLE_OF_ALONE, sensor_id):
-        if vehicle_id is not None:
-            forget(tx, vehicle_id)
+    beside = sensor.alias("beside")
+    is_beside = exists().where(beside.c.vehicle_id == sensor.c.vehicle_id, beside.c.id != sensor.c.id)
+    row = tx.one(select(sensor.c.vehicle_id).where(sensor.c.id == sensor_id, ~is_beside))
+    if row is not None and row.vehicle_id is not None:
+        forget(tx, row.vehicle_id)
 
 
 def purge(tx: WriteTx, *, now_ms: int, keep_ms: int, limit: int) -> int:
     """Forget changes of reach that were first seen here so long ago; how many. Called now and then."""
-    tx.run(_SEEN, {"now_ms": now_ms})
-    return tx.run(_PURGE, {"before_ms": now_ms - keep_ms, "most": limit})
+    row = position_reach.c
+    tx.run(update(position_reach).where(row.seen_ms.is_(None)).values(seen_ms=now_ms))
+    is_old = row.seen_ms < now_ms - keep_ms
+    old = select(row.change_no).where(is_old).order_by(row.seen_ms).limit(limit)
+    return tx.run(delete(position_reach).where(row.change_no.in_(old), is_old))
+
+
+def _is_idle(until_ms: int) -> ColumnElement[bool]:
+    return vehicle_position.c.driving.is_not(None) & (vehicle_position.c.time_ms <= until_ms)
 
 
 def _next_no(tx: WriteTx) -> None:
@@ -267,26 +263,4 @@ _TELL: Final = position_reach.insert().from_select(
             position_reach.c.vehicle_id == bindparam("vehicle_id"),
         )
     ),
-)
-_OF: Final[ColumnElement[str]] = bindparam("of_vehicle")
-_PEOPLE: Final = select(vehicle_user.c.user_id).where(
-    vehicle_user.c.vehicle_id == _OF, vehicle_user.c.company_id == bindparam("of_company")
-)
-_HOLDERS: Final = union(
-    select(vehicle.c.company_id).where(vehicle.c.id == _OF),
-    select(vehicle.c.director_id).where(vehicle.c.id == _OF),
-    select(vehicle_company.c.to_company_id).where(vehicle_company.c.vehicle_id == _OF),
-    select(vehicle_user.c.user_id).where(vehicle_user.c.vehicle_id == _OF),
-)
-"""Who may see the vehicle."""
-_FORGET: Final = delete(vehicle_position).where(vehicle_position.c.vehicle_id == _OF)
-_SEEN: Final = update(position_reach).where(position_reach.c.seen_ms.is_(None)).values(seen_ms=bindparam("now_ms"))
-_OLD: Final = (
-    select(position_reach.c.change_no)
-    .where(position_reach.c.seen_ms < bindparam("before_ms"))
-    .order_by(position_reach.c.seen_ms)
-    .limit(bindparam("most"))
-)
-_PURGE: Final = delete(position_reach).where(
-    position_reach.c.change_no.in_(_OLD), position_reach.c.seen_ms < bindparam("before_ms")
 )

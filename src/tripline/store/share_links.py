@@ -8,14 +8,14 @@ from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import Select, and_, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import Select, and_, delete, func, insert, or_, select, update
 
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId, RecordId, UserId, VehicleId
 from tripline.domain.share_links import ShareLink, Shows
 from tripline.store import scopes
 from tripline.store.tables import account, share_link, trip, vehicle
-from tripline.store.transactions import Hot, ReadTx, WriteTx
+from tripline.store.transactions import ReadTx, WriteTx
 
 _LINK: Final = share_link.c
 _SHOWS: Final = Shows.__struct_fields__
@@ -49,21 +49,6 @@ def _links() -> Select[Any]:
     return _linked(share_link, *named).join(account, account.c.id == _LINK.maker_id)
 
 
-_OPEN: Final = Hot(
-    _linked(
-        *(_LINK.maker_id, _LINK.vehicle_id, vehicle.c.vehicle_no, trip.c.no, _LINK.created_ms),
-        *(_LINK[name] for name in _SHOWS),
-    ).where(
-        _LINK.id == bindparam("of_link"),
-        _LINK.secret_hash == bindparam("of_secret"),
-        _LINK.expires_ms > bindparam("now_ms"),
-    ),
-    "of_link",
-    "of_secret",
-    "now_ms",
-)
-
-
 def insert_new(tx: WriteTx, link: ShareLink, *, secret_hash: str) -> None:
     """Store a new link."""
     row = {name: getattr(link, name) for name in ShareLink.__struct_fields__ if name in _LINK}
@@ -72,10 +57,12 @@ def insert_new(tx: WriteTx, link: ShareLink, *, secret_hash: str) -> None:
 
 def opened(tx: ReadTx, link_id: RecordId, secret_hash: str, *, now_ms: int) -> Opened | None:
     """Return the link with this secret; None: no such link works."""
-    rows = tx.hot(_OPEN, link_id, secret_hash, now_ms)
-    if not rows:
+    columns = _LINK.maker_id, _LINK.vehicle_id, vehicle.c.vehicle_no, trip.c.no, _LINK.created_ms
+    works = _LINK.id == link_id, _LINK.secret_hash == secret_hash, _LINK.expires_ms > now_ms
+    row = tx.one(_linked(*columns, *(_LINK[name] for name in _SHOWS)).where(*works))
+    if row is None:
         return None
-    maker_id, vehicle_id, vehicle_no, trip_no, created_ms, *shows = rows[0]
+    maker_id, vehicle_id, vehicle_no, trip_no, created_ms, *shows = row
     return Opened(maker_id, vehicle_id, vehicle_no, trip_no, created_ms, _shows(shows))
 
 

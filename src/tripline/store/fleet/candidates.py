@@ -6,7 +6,7 @@ Not here: the delegations (`delegations.py`).
 from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, Subquery, and_, bindparam, delete, exists, insert, or_, select
+from sqlalchemy import ColumnElement, Select, Subquery, and_, bindparam, delete, exists, insert, literal, or_, select
 
 from tripline.domain.access import Scope
 from tripline.domain.delegations import Relation, Standing
@@ -14,30 +14,21 @@ from tripline.domain.ids import CompanyId
 from tripline.store import lists, scopes
 from tripline.store.listing.engine import Filter, ListSpec
 from tripline.store.tables import company, company_relation, vehicle_company
-from tripline.store.transactions import Hot, ReadTx, WriteTx
+from tripline.store.transactions import ReadTx, WriteTx
 
 _RECEIVER: Final = company.alias("receiver")
 _FIELDS: Final = list(Relation.__struct_fields__)
-_PAIR: Final = (
-    company_relation.c.from_company_id == bindparam("from_company"),
-    company_relation.c.to_company_id == bindparam("to_company"),
-)
-_REMOVE: Final = delete(company_relation).where(*_PAIR)
-_FORGET_COMPANY: Final = delete(company_relation).where(
-    or_(
-        company_relation.c.from_company_id == bindparam("company"),
-        company_relation.c.to_company_id == bindparam("company"),
-    )
-)
 
 
 def standing(tx: ReadTx, from_company: CompanyId, to_company: CompanyId) -> Standing:
     """The relation of the second company to the first. Automatic delegations do not count, since they are not a
     choice."""
-    registered, delegated = tx.hot(_STANDING, from_company, to_company)[0]
-    if delegated:
+    registered = exists().where(*_pair(from_company, to_company))
+    delegated = _delegates(literal(from_company), literal(to_company))
+    row = tx.all(select(registered.label("registered"), delegated.label("delegated")))[0]
+    if row.delegated:
         return Standing.DELEGATED
-    return Standing.CANDIDATE if registered else Standing.STRANGER
+    return Standing.CANDIDATE if row.registered else Standing.STRANGER
 
 
 def of_company(
@@ -58,12 +49,17 @@ def insert_new(tx: WriteTx, new: Relation) -> None:
 
 def remove(tx: WriteTx, from_company: CompanyId, to_company: CompanyId) -> None:
     """Forget a candidate."""
-    tx.run(_REMOVE, {"from_company": from_company, "to_company": to_company})
+    tx.run(delete(company_relation).where(*_pair(from_company, to_company)))
 
 
 def forget_company(tx: WriteTx, company_id: CompanyId) -> None:
     """End every relation of a company that is about to be deleted. The caller checked permission."""
-    tx.run(_FORGET_COMPANY, {"company": company_id})
+    of_company = or_(company_relation.c.from_company_id == company_id, company_relation.c.to_company_id == company_id)
+    tx.run(delete(company_relation).where(of_company))
+
+
+def _pair(from_company: CompanyId, to_company: CompanyId) -> tuple[ColumnElement[bool], ...]:
+    return company_relation.c.from_company_id == from_company, company_relation.c.to_company_id == to_company
 
 
 def _delegates(from_company: ColumnElement[str], to_company: ColumnElement[str]) -> ColumnElement[bool]:
@@ -79,13 +75,6 @@ def _delegates(from_company: ColumnElement[str], to_company: ColumnElement[str])
             vehicle_company.c.from_company_id == from_company, vehicle_company.c.to_company_id == to_company
         ),
     )
-
-
-_STANDING: Final = Hot(
-    select(exists().where(*_PAIR), _delegates(bindparam("from_company"), bindparam("to_company"))),
-    "from_company",
-    "to_company",
-)
 
 
 def _shown(page: Subquery) -> Select[Any]:

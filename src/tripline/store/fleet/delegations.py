@@ -7,7 +7,7 @@ Not here: rights of people on vehicles, which hang on delegations (`rights.py`);
 from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import Select, Subquery, bindparam, delete, func, insert, or_, select
+from sqlalchemy import ColumnElement, Select, Subquery, bindparam, delete, func, insert, or_, select
 
 from tripline.domain.access import Scope
 from tripline.domain.delegations import Delegation
@@ -17,54 +17,32 @@ from tripline.store import lists, positions, reach
 from tripline.store.fleet.vehicles import OwnedVehicle
 from tripline.store.listing.engine import Filter, ListSpec
 from tripline.store.tables import company, vehicle, vehicle_company
-from tripline.store.transactions import Hot, ReadTx, WriteTx
+from tripline.store.transactions import ReadTx, WriteTx
 
 _RECEIVER: Final = company.alias("receiver")
 _ROW: Final = vehicle_company.alias("delegation")
 _FIELDS: Final = list(Delegation.__struct_fields__)
-_PAIR: Final = (
-    vehicle_company.c.vehicle_id == bindparam("vehicle"),
-    vehicle_company.c.to_company_id == bindparam("to_company"),
-)
-_HOLDS: Final = Hot(select(vehicle_company.c.id).where(*_PAIR), "vehicle", "to_company")
-_IS_AUTOMATIC: Final = Hot(select(vehicle_company.c.automatic).where(*_PAIR), "vehicle", "to_company")
-_COUNT_OF_VEHICLE: Final = Hot(
-    select(func.count()).select_from(vehicle_company).where(vehicle_company.c.vehicle_id == bindparam("vehicle")),
-    "vehicle",
-)
-_COUNT_RECEIVED: Final = Hot(
-    select(func.count()).select_from(vehicle_company).where(vehicle_company.c.to_company_id == bindparam("company")),
-    "company",
-)
-_END: Final = delete(vehicle_company).where(*_PAIR)
-_FORGET_VEHICLE: Final = delete(vehicle_company).where(vehicle_company.c.vehicle_id == bindparam("vehicle"))
-_FORGET_COMPANY: Final = delete(vehicle_company).where(
-    or_(
-        vehicle_company.c.from_company_id == bindparam("company"),
-        vehicle_company.c.to_company_id == bindparam("company"),
-    )
-)
 
 
 def count_of_vehicle(tx: ReadTx, vehicle_id: VehicleId) -> int:
     """To how many companies the vehicle is delegated; whose reader was let pass."""
-    return tx.number(_COUNT_OF_VEHICLE, vehicle_id)
+    return _count(tx, vehicle_company.c.vehicle_id == vehicle_id)
 
 
 def count_received(tx: ReadTx, company_id: CompanyId) -> int:
     """How many vehicles are delegated to the company; whose reader was let pass."""
-    return tx.number(_COUNT_RECEIVED, company_id)
+    return _count(tx, vehicle_company.c.to_company_id == company_id)
 
 
 def holds(tx: ReadTx, vehicle_id: VehicleId, company_id: CompanyId) -> bool:
     """True if the vehicle is delegated to the company."""
-    return bool(tx.hot(_HOLDS, vehicle_id, company_id))
+    return is_automatic(tx, vehicle_id, company_id) is not None
 
 
 def is_automatic(tx: ReadTx, vehicle_id: VehicleId, company_id: CompanyId) -> bool | None:
     """True if the vehicle is delegated to the company automatically; None if not at all."""
-    rows = tx.hot(_IS_AUTOMATIC, vehicle_id, company_id)
-    return bool(rows[0][0]) if rows else None
+    row = tx.one(select(vehicle_company.c.automatic).where(*_pair(vehicle_id, company_id)))
+    return None if row is None else bool(row.automatic)
 
 
 def of_vehicle(tx: ReadTx, scope: Scope, vehicle_id: VehicleId, window: lists.Window) -> Sequence[Delegation]:
@@ -104,7 +82,7 @@ def insert_new(
 
 def end(tx: WriteTx, vehicle_id: VehicleId, company_id: CompanyId) -> None:
     """Take the vehicle back from the company; `rights.end_of_company` ends the rights of its people."""
-    tx.run(_END, {"vehicle": vehicle_id, "to_company": company_id})
+    tx.run(delete(vehicle_company).where(*_pair(vehicle_id, company_id)))
     reach.refresh(tx, [vehicle_id])
     positions.reach_changed(tx, vehicle_id, [company_id])
 
@@ -114,7 +92,7 @@ def forget_vehicle(tx: WriteTx, vehicle_id: VehicleId) -> int:
 
     Its rights: `rights.forget_vehicle`.
     """
-    return tx.run(_FORGET_VEHICLE, {"vehicle": vehicle_id})
+    return tx.run(delete(vehicle_company).where(vehicle_company.c.vehicle_id == vehicle_id))
 
 
 def forget_company(tx: WriteTx, company_id: CompanyId) -> int:
@@ -122,7 +100,17 @@ def forget_company(tx: WriteTx, company_id: CompanyId) -> int:
 
     The rights of its people are forgotten with each of them (`rights.forget_user`).
     """
-    return tx.run(_FORGET_COMPANY, {"company": company_id})
+    of_company = or_(vehicle_company.c.from_company_id == company_id, vehicle_company.c.to_company_id == company_id)
+    return tx.run(delete(vehicle_company).where(of_company))
+
+
+def _count(tx: ReadTx, of: ColumnElement[bool]) -> int:
+    counted: int = tx.all(select(func.count()).select_from(vehicle_company).where(of))[0][0]
+    return counted
+
+
+def _pair(vehicle_id: VehicleId, company_id: CompanyId) -> tuple[ColumnElement[bool], ...]:
+    return vehicle_company.c.vehicle_id == vehicle_id, vehicle_company.c.to_company_id == company_id
 
 
 def _shown(page: Subquery) -> Select[Any]:

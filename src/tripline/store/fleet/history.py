@@ -6,12 +6,28 @@ everywhere else; readers see neither after the deletion, the eraser deletes them
 Not here: the choice of entries, and access to them (`services/fleet/history.py`).
 """
 
+from collections.abc import Sequence
 from enum import Enum
 from functools import cache
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import ColumnElement, Select, String, bindparam, case, delete, func, insert, null, or_, select, update
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Select,
+    String,
+    bindparam,
+    case,
+    delete,
+    exists,
+    func,
+    insert,
+    null,
+    or_,
+    select,
+    update,
+)
 
 from tripline.domain import history as entries
 from tripline.domain import ids as time_ids
@@ -100,21 +116,21 @@ def _require_room(tx: WriteTx, actor_id: UserId, now_ms: int) -> None:
 
 def put(tx: WriteTx, no: RowNo | None, fact: Fact, *, ids: TimeIds, now_ms: int) -> RowNo:
     """Replace the changes of an existing entry, or add a new one; return its number. For an import stored in parts."""
-    if no is not None and tx.run(_SET_CHANGES, {"key": no, "new_changes": _changes_text(fact)}):
+    if no is not None and tx.run(update(history).where(history.c.no == no).values(changes=_changes_text(fact))):
         return no
     return add(tx, fact, ids=ids, now_ms=now_ms)
 
 
 def page(tx: ReadTx, seen: Visibility, thing: Thing, thing_id: str, span: Span) -> list[Entry]:
     """Entries of the thing, whose reader was let pass, in the order that the span asks for. Raises `UnknownOffset`."""
-    first: int = time_ids.first_no(span.first_ms)
-    last: int = time_ids.first_no(span.last_ms + 1) - 1
+    no = history.c.no
+    entries_of = _of(_selected(seen.people.reaches, seen.vehicles, seen.sensors), thing, thing_id)
+    found = entries_of.where(no >= time_ids.first_no(span.first_ms), no < time_ids.first_no(span.last_ms + 1))
     if span.after is not None:
         after = _known(tx, thing, thing_id, span.after)
-        first, last = (max(first, after + 1), last) if span.ascending else (first, min(last, after - 1))
-    statement = _page(thing, span.ascending, seen.people.reaches, seen.vehicles, seen.sensors)
-    values = (thing_id, first, last, span.limit, seen.people.user_id, seen.people.company_id)
-    return [_entry(row) for row in tx.hot(statement, *values)]
+        found = found.where(no > after if span.ascending else no < after)
+    ordered = found.order_by(no if span.ascending else no.desc()).limit(span.limit)
+    return [_entry(row) for row in tx.all(ordered, scopes.values(seen.people))]
 
 
 def deeds(
@@ -122,34 +138,49 @@ def deeds(
 ) -> list[Deed]:
     """Changes to vehicles by a user at this instant, of an event in `_UNDONE_BY`, up to `limit` entries after
     `after`."""
-    first, last = time_ids.first_no(at_ms), time_ids.first_no(at_ms + AHEAD_MS)
-    values = (actor_id, at_ms, first - 1 if after is None else after, last, limit)
-    return [Deed(no, on, to, bool(since)) for no, on, to, since in tx.hot(_deeds(event), *values)]
+    row, later = history.c, history.alias("later")
+    again = later.c.event.in_((event.value, _UNDONE_BY[event].value))
+    same = later.c.to_company_id.is_not_distinct_from(row.to_company_id)
+    since = exists().where(later.c.vehicle_id == row.vehicle_id, later.c.no > row.no, again, same)
+    found = select(row.no, row.vehicle_id, row.to_company_id, since).where(
+        row.actor_id == actor_id,
+        row.at_ms == at_ms,
+        row.no > (time_ids.first_no(at_ms) - 1 if after is None else after),
+        row.no < time_ids.first_no(at_ms + AHEAD_MS),
+        row.event == event.value,
+        row.vehicle_id.is_not(None),
+    )
+    return [Deed(no, on, to, bool(since)) for no, on, to, since in tx.all(found.order_by(row.no).limit(limit))]
 
 
 def name_of(tx: ReadTx, thing: Thing, thing_id: str) -> str | None:
     """The name of the thing, None when it is deleted. It does not ask who may read it."""
-    rows = tx.hot(_NAMES[thing], thing_id)
-    return rows[0][0] if rows else None
+    name = _NAMES[thing]
+    row = tx.one(select(name).where(name.table.c.id == thing_id))
+    return None if row is None else row[0]
 
 
 def imported(tx: ReadTx, seen: Visibility, event: Event, company_id: CompanyId, at_ms: int) -> Entry | None:
     """The entry of the company's import of this instant, if there was one."""
-    statement = _imported(event, seen.people.reaches, seen.vehicles, seen.sensors)
-    first, last = time_ids.first_no(at_ms), time_ids.first_no(at_ms + AHEAD_MS)
-    rows = tx.hot(statement, company_id, at_ms, first, last, seen.people.user_id, seen.people.company_id)
-    return _entry(rows[0]) if rows else None
+    row = history.c
+    entries_of = _of(_selected(seen.people.reaches, seen.vehicles, seen.sensors), Thing.COMPANY, company_id)
+    in_time = row.no >= time_ids.first_no(at_ms), row.no <= time_ids.first_no(at_ms + AHEAD_MS)
+    found = entries_of.where(row.at_ms == at_ms, *in_time, row.event == event.value).order_by(row.no).limit(1)
+    return next((_entry(each) for each in tx.all(found, scopes.values(seen.people))), None)
 
 
 def inside_deleted(tx: ReadTx, scope: Scope, thing: Thing, thing_id: str) -> bool | None:
     """True if the deleted thing belonged inside the scope; None if nothing with this id was ever deleted."""
-    rows = tx.hot(_inside_deleted(thing, scope.reaches), thing_id, scope.user_id, scope.company_id)
-    return bool(rows[0][0]) if rows else None
+    deleted = _of(select(scopes.history(scope.reaches)), thing, thing_id).where(history.c.event == Event.DELETED.value)
+    row = tx.one(deleted.order_by(history.c.no.desc()).limit(1), scopes.values(scope))
+    return None if row is None else bool(row[0])
 
 
 def forget_company_values(tx: WriteTx, company_id: CompanyId) -> None:
     """Let a company that is to be deleted leave no values behind: they name people whom one may call."""
-    tx.run(_FORGET_COMPANY_VALUES, {"of_company": company_id})
+    own = _of(select(history.c.no), Thing.COMPANY, company_id)
+    no_import = history.c.event.not_in([event.value for event in _IMPORTS])
+    tx.run(update(history).where(history.c.no.in_(own.where(no_import))).values(changes=null()))
 
 
 def erase_person_some(tx: WriteTx, user_id: UserId, *, limit: int) -> int:
@@ -163,7 +194,8 @@ def erase_person_some(tx: WriteTx, user_id: UserId, *, limit: int) -> int:
 
 def purge(tx: WriteTx, *, before_ms: int, limit: int) -> int:
     """Forget up to `limit` entries that are older; how many."""
-    return tx.run(_PURGE, {"before": time_ids.first_no(before_ms), "most": limit})
+    old = select(history.c.no).where(history.c.no < time_ids.first_no(before_ms)).order_by(history.c.no).limit(limit)
+    return tx.run(delete(history).where(history.c.no.in_(old)))
 
 
 _WRITTEN: Final = Hot(
@@ -179,14 +211,13 @@ _COUNT: Final = (
     )
 )
 _NEWEST: Final = Hot(select(func.coalesce(func.max(history.c.no), 0)))
-_NAMES: Final = {
-    thing: Hot(select(name).where(name.table.c.id == bindparam("id")), "id")
-    for thing, name in (
-        (Thing.VEHICLE, vehicle.c.vehicle_no),
-        (Thing.SENSOR, sensor.c.serial_no),
-        (Thing.USER, account.c.name),
-        (Thing.COMPANY, company.c.name),
-    )
+
+
+_NAMES: Final[dict[Thing, Column[str]]] = {
+    Thing.VEHICLE: vehicle.c.vehicle_no,
+    Thing.SENSOR: sensor.c.serial_no,
+    Thing.USER: account.c.name,
+    Thing.COMPANY: company.c.name,
 }
 _SUBJECTS: Final = (history.c.vehicle_id, history.c.sensor_id, history.c.user_id)
 _GIVEN: Final = ("no", "at_ms", "event", "company_id", "vehicle_id", "sensor_id", "user_id", "to_company_id", "changes")
@@ -207,16 +238,6 @@ _ADD: Final = insert(history).values(
         "actor_company_id": _of_actor(account.c.company_id),
     }
 )
-_SET_CHANGES: Final = update(history).where(history.c.no == bindparam("key")).values(changes=bindparam("new_changes"))
-_FORGET_COMPANY_VALUES: Final = (
-    update(history)
-    .where(
-        history.c.company_id == bindparam("of_company"),
-        *(column.is_(None) for column in _SUBJECTS),
-        *(history.c.event != event.value for event in _IMPORTS),
-    )
-    .values(changes=null())
-)
 
 
 def _some(condition: ColumnElement[bool], *more: ColumnElement[bool]) -> Any:
@@ -231,11 +252,6 @@ _ERASE_PERSON: Final = (
     update(history)
     .where(_some(_OF_PERSON, _ALONE, history.c.event != Event.DELETED.value, history.c.changes.is_not(None)))
     .values(changes=null()),
-)
-_PURGE: Final = delete(history).where(
-    history.c.no.in_(
-        select(history.c.no).where(history.c.no < bindparam("before")).order_by(history.c.no).limit(bindparam("most"))
-    )
 )
 
 
@@ -285,71 +301,17 @@ def _is_there(person: Any, key: ColumnElement[str]) -> ColumnElement[bool]:
     return select(person.c.id).where(person.c.id == key).correlate(history).exists()
 
 
-_SEEN: Final = (scopes.USER, scopes.COMPANY)
-
-
-@cache
-def _page(
-    thing: Thing, ascending: bool, people: scopes.Reaches, vehicles: scopes.Reaches, sensors: scopes.Reaches
-) -> Hot:
-    statement = _of(_selected(people, vehicles, sensors), thing).where(
-        history.c.no >= bindparam("first"), history.c.no <= bindparam("last")
-    )
-    ordered = statement.order_by(history.c.no if ascending else history.c.no.desc())
-    return Hot(ordered.limit(bindparam("limit")), "thing", "first", "last", "limit", *_SEEN)
-
-
-def _of(statement: Select[Any], thing: Thing) -> Select[Any]:
-    found = statement.where(history.c[thing.value] == bindparam("thing"))
+def _of(statement: Select[Any], thing: Thing, thing_id: str) -> Select[Any]:
+    found = statement.where(history.c[thing.value] == thing_id)
     return found.where(*(column.is_(None) for column in _SUBJECTS)) if thing is Thing.COMPANY else found
 
 
-@cache
-def _imported(event: Event, people: scopes.Reaches, vehicles: scopes.Reaches, sensors: scopes.Reaches) -> Hot:
-    statement = _of(_selected(people, vehicles, sensors), Thing.COMPANY).where(
-        history.c.at_ms == bindparam("at_ms"),
-        history.c.no >= bindparam("first"),
-        history.c.no <= bindparam("last"),
-        history.c.event == event.value,
-    )
-    return Hot(statement.order_by(history.c.no).limit(1), "thing", "at_ms", "first", "last", *_SEEN)
-
-
-@cache
-def _deeds(event: Event) -> Hot:
-    row, later = history.c, history.alias("later")
-    again = or_(later.c.event == event.value, later.c.event == _UNDONE_BY[event].value)
-    same = later.c.to_company_id.is_not_distinct_from(row.to_company_id)
-    since = select(later.c.no).where(later.c.vehicle_id == row.vehicle_id, later.c.no > row.no, again, same).exists()
-    statement = select(row.no, row.vehicle_id, row.to_company_id, since).where(
-        row.actor_id == bindparam("actor_id"),
-        row.at_ms == bindparam("at_ms"),
-        row.no > bindparam("after"),
-        row.no < bindparam("last"),
-        row.event == event.value,
-        row.vehicle_id.is_not(None),
-    )
-    names = ("actor_id", "at_ms", "after", "last", "limit")
-    return Hot(statement.order_by(row.no).limit(bindparam("limit")), *names)
-
-
-@cache
-def _inside_deleted(thing: Thing, reaches: scopes.Reaches) -> Hot:
-    statement = _of(select(scopes.history(reaches)), thing).where(history.c.event == Event.DELETED.value)
-    return Hot(statement.order_by(history.c.no.desc()).limit(1), "thing", *_SEEN)
-
-
-@cache
-def _place(thing: Thing) -> Hot:
-    """The entry with a number, when it is of the thing or of an import that may have made it."""
-    of_thing = history.c[thing.value] == bindparam("thing")
-    imports = (history.c.event == event.value for event in _IMPORTS)
-    return Hot(select(history.c.no).where(history.c.no == bindparam("no"), or_(of_thing, *imports)), "no", "thing")
-
-
 def _known(tx: ReadTx, thing: Thing, thing_id: str, entry_id: str) -> int:
+    """The number of an entry that is of the thing, or of an import that may have made it. Raises `UnknownOffset`."""
+    of_thing = history.c[thing.value] == thing_id
+    known = or_(of_thing, history.c.event.in_([event.value for event in _IMPORTS]))
     no = entries.number_of(entry_id)
-    if no is None or not tx.hot(_place(thing), no, thing_id):
+    if no is None or tx.one(select(history.c.no).where(history.c.no == no, known)) is None:
         raise UnknownOffset.of_list()
     return no
 
@@ -371,7 +333,7 @@ def _changes_text(fact: Fact) -> str:
     return msgspec.json.encode(fact.changes).decode()
 
 
-def _entry(row: tuple[Any, ...]) -> Entry:
+def _entry(row: Sequence[Any]) -> Entry:
     values = dict(zip(Entry.__struct_fields__, row, strict=True))
     authority, changes = values["actor_authority"], values["changes"]
     values["event"] = Event(values["event"])

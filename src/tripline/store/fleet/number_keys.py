@@ -3,7 +3,6 @@
 Not here: searches by a part of a number (`store/listing/`).
 """
 
-from functools import cache
 from typing import Final
 
 from sqlalchemy import Column, ColumnElement, and_, bindparam, select
@@ -11,7 +10,7 @@ from sqlalchemy import Column, ColumnElement, and_, bindparam, select
 from tripline.domain import keys
 from tripline.domain.access import Scope
 from tripline.store.tables import company, sensor, vehicle
-from tripline.store.transactions import Hot, ReadTx
+from tripline.store.transactions import ReadTx
 
 NAMES: Final = ("number_type", "number_key")
 """Values of `same`: the service type and the number's key."""
@@ -26,21 +25,13 @@ def same(number: Column[str]) -> ColumnElement[bool]:
 
 def stored(tx: ReadTx, number: Column[str], service_type: str, text: str) -> str | None:
     """The stored number with the key of this text; None: there is none, or it is the text."""
-    rows = tx.hot(_stored(number), service_type, keys.key(text))
-    return rows[0][0] if rows and rows[0][0] != text else None
-
-
-@cache
-def _stored(number: Column[str]) -> Hot:
-    return Hot(select(number).where(same(number)), *NAMES)
+    row = tx.one(select(number).where(same(number)), dict(zip(NAMES, (service_type, keys.key(text)), strict=True)))
+    return None if row is None or row[0] == text else row[0]
 
 
 def other_form(tx: ReadTx, number: Column[str], scope: Scope, search: str | None) -> str | None:
     """Return the stored form of a number that somebody searches; None when no other form is stored."""
     if not search or scope.company_id is None:
         return None
-    types = tx.hot(_TYPE, scope.company_id)
-    return stored(tx, number, types[0][0], search) if types else None
-
-
-_TYPE: Final = Hot(select(company.c.service_type).where(company.c.id == bindparam("of")), "of")
+    row = tx.one(select(company.c.service_type).where(company.c.id == scope.company_id))
+    return None if row is None else stored(tx, number, row.service_type, search)

@@ -22,17 +22,13 @@ from tripline.domain.sensors import Sensor
 from tripline.store import lists, reach, scopes
 from tripline.store.database import uniqueness
 from tripline.store.devices import latest_values
-from tripline.store.fleet import number_keys
+from tripline.store.fleet import number_keys, vehicles
 from tripline.store.listing import sensors as listing
 from tripline.store.tables import carrier_line, sensor, vehicle
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 _ADMITTED: Final = Hot(select(sensor.c.id).where(sensor.c.credentials_id == bindparam("credential")), "credential")
-_ON_VEHICLE: Final = select(sensor.c.id).where(sensor.c.vehicle_id == bindparam("on")).order_by(sensor.c.id)
 _UNMOUNTED: Final = sensors.NEXT[sensors.Status.ACTIVATED, sensors.SensorEvent.UNMOUNT]
-_UNMOUNT_ALL: Final = (
-    update(sensor).where(sensor.c.vehicle_id == bindparam("on")).values(vehicle_id=None, status=_UNMOUNTED.value)
-)
 _STORED: Final = [name for name in Sensor.__struct_fields__ if name not in ("vehicle_no", "line")]
 _REGISTERED: Final = list(sensors.Registration.__struct_fields__)
 _LINE: Final = list(Line.__struct_fields__)
@@ -92,9 +88,10 @@ def of_company(
 
 def on_vehicle(tx: ReadTx, scope: Scope, vehicle_id: VehicleId, *, limit: int) -> Sequence[Sensor]:
     """The sensors on the vehicle that are inside the scope, by serial number, without access tokens."""
-    return [
-        _sensor(row) for row in tx.hot(_on_vehicle(scope.reaches), vehicle_id, scope.user_id, scope.company_id, limit)
-    ]
+    inside = reach.predicate(scope.reaches, sensor.c.id)
+    found = _select(frozenset()).where(sensor.c.vehicle_id == vehicle_id, inside)
+    by_serial = found.order_by(sensor.c.serial_no, sensor.c.id).limit(limit)
+    return [_sensor(row) for row in tx.all(by_serial, scopes.values(scope))]
 
 
 def insert_new(tx: WriteTx, new: Sensor) -> None:
@@ -107,21 +104,14 @@ def insert_new(tx: WriteTx, new: Sensor) -> None:
 
 def modify(tx: WriteTx, scope: Scope, changed: Sensor) -> None:
     """Store the changed registration of a sensor inside the scope. Raises as `insert_new`."""
-    values = {f"new_{name}": getattr(changed, name) for name in _REGISTERED}
-    values["new_serial_key"] = keys.key(changed.serial_no)
+    values = {name: getattr(changed, name) for name in _REGISTERED} | {"serial_key": keys.key(changed.serial_no)}
     with _unique(changed):
-        tx.run(_modify(scope.reaches), {"key": changed.id, **values, **scopes.values(scope)})
-    reach.refresh(tx, sensor_ids=[changed.id])
+        _change(tx, scope, changed.id, **values)
 
 
 def mount(tx: WriteTx, scope: Scope, sensor_id: SensorId, vehicle_id: VehicleId | None, status: sensors.Status) -> None:
     """Write the vehicle (None: no vehicle) and the new state into a sensor inside the scope."""
-    statement = update(sensor).where(sensor.c.id == bindparam("key"), scopes.sensors(scope.reaches))
-    tx.run(
-        statement.values(vehicle_id=bindparam("on"), status=bindparam("after")),
-        {"key": sensor_id, "on": vehicle_id, "after": status.value, **scopes.values(scope)},
-    )
-    reach.refresh(tx, sensor_ids=[sensor_id])
+    _change(tx, scope, sensor_id, vehicle_id=vehicle_id, status=status.value)
 
 
 def unmount_all(tx: WriteTx, vehicle_id: VehicleId) -> list[SensorId]:
@@ -130,17 +120,24 @@ def unmount_all(tx: WriteTx, vehicle_id: VehicleId) -> list[SensorId]:
     Their values about the vehicle are deleted. The caller notifies the pipeline of each after the commit
     (`SIGNAL_SENSOR_CHANGED`).
     """
-    mounted = [SensorId(row.id) for row in tx.all(_ON_VEHICLE, {"on": vehicle_id})]
+    mounted = vehicles.sensors_of(tx, vehicle_id)
     for sensor_id in mounted:
         latest_values.forget_of_vehicle(tx, sensor_id)
-    tx.run(_UNMOUNT_ALL, {"on": vehicle_id})
+    tx.run(update(sensor).where(sensor.c.vehicle_id == vehicle_id).values(vehicle_id=None, status=_UNMOUNTED.value))
     reach.refresh(tx, sensor_ids=mounted)
     return mounted
 
 
 def remove(tx: WriteTx, sensor_id: SensorId) -> None:
     """Delete the row of a sensor whose line is forgotten; the caller checked permission."""
-    tx.run(delete(sensor).where(sensor.c.id == bindparam("key")), {"key": sensor_id})
+    tx.run(delete(sensor).where(sensor.c.id == sensor_id))
+    reach.refresh(tx, sensor_ids=[sensor_id])
+
+
+def _change(tx: WriteTx, scope: Scope, sensor_id: SensorId, **columns: Any) -> None:
+    """Write these columns of a sensor inside the scope."""
+    statement = update(sensor).where(sensor.c.id == sensor_id, scopes.sensors(scope.reaches))
+    tx.run(statement.values(**columns), scopes.values(scope))
     reach.refresh(tx, sensor_ids=[sensor_id])
 
 
@@ -150,12 +147,6 @@ def _unique(registered: Sensor) -> Any:
         ((sensor.c.service_type, sensor.c.serial_key), sensors.serial_taken(registered.serial_no)),
         ((sensor.c.credentials_id,), sensors.credentials_taken()),
     )
-
-
-@cache
-def _modify(reaches: scopes.Reaches) -> Any:
-    changed: dict[str, ColumnElement[Any]] = {name: bindparam(f"new_{name}") for name in (*_REGISTERED, "serial_key")}
-    return update(sensor).where(sensor.c.id == bindparam("key"), scopes.sensors(reaches)).values(changed)
 
 
 @cache
@@ -174,15 +165,6 @@ def _find_by_serial(reaches: scopes.Reaches, tokens: scopes.Reaches) -> Hot:
 def _find_by_mdn(reaches: scopes.Reaches, tokens: scopes.Reaches) -> Hot:
     statement = _select(tokens, reach.predicate(reaches, sensor.c.id)).where(carrier_line.c.mdn == bindparam("key"))
     return Hot(statement, "key", scopes.USER, scopes.COMPANY)
-
-
-@cache
-def _on_vehicle(reaches: scopes.Reaches) -> Hot:
-    statement = _select(frozenset()).where(
-        sensor.c.vehicle_id == bindparam("on"), reach.predicate(reaches, sensor.c.id)
-    )
-    statement = statement.order_by(sensor.c.serial_no, sensor.c.id).limit(bindparam("most"))
-    return Hot(statement, "on", scopes.USER, scopes.COMPANY, "most")
 
 
 def _only(rows: list[tuple[Any, ...]]) -> tuple[Sensor, bool] | None:
@@ -215,7 +197,7 @@ _CONNECTED: Final[dict[bool | None, str]] = {True: f"heard.{listing.Heard.CONNEC
 _LIST: Final = msgspec.structs.replace(listing.SPEC, searches=(), shown=_shown)
 
 
-def _sensor(row: tuple[Any, ...]) -> Sensor:
+def _sensor(row: Sequence[Any]) -> Sensor:
     """The sensor of a row that begins with `_columns`."""
     values = dict(zip(_FIELDS, row, strict=False))
     values["status"] = sensors.Status(values["status"])
@@ -223,7 +205,7 @@ def _sensor(row: tuple[Any, ...]) -> Sensor:
     return Sensor(**values, line=_line(row[len(_FIELDS) : len(_FIELDS) + len(_LINE)]))
 
 
-def _line(row: tuple[Any, ...]) -> Line | None:
+def _line(row: Sequence[Any]) -> Line | None:
     values = dict(zip(_LINE, row, strict=True))
     if values["sensor_id"] is None:
         return None

@@ -95,12 +95,12 @@ def insert_new(tx: WriteTx, new: Vehicle) -> None:
 
 def change(tx: WriteTx, scope: Scope, vehicle_id: VehicleId, **columns: Any) -> None:
     """Write these columns of a vehicle inside the scope. Raises `vehicles.NumberTaken`."""
-    statement = update(vehicle).where(vehicle.c.id == bindparam("key"), scopes.vehicles(scope.reaches))
     number = columns.get("vehicle_no", "")
     if number:
         columns["number_key"] = keys.key(number)
+    statement = update(vehicle).where(vehicle.c.id == vehicle_id, scopes.vehicles(scope.reaches))
     with _unique(number):
-        changed = tx.run(statement.values(**columns), {"key": vehicle_id, **scopes.values(scope)})
+        changed = tx.run(statement.values(**columns), scopes.values(scope))
     if changed and (number or "director_id" in columns):
         reach.refresh(tx, [vehicle_id])
 
@@ -108,60 +108,46 @@ def change(tx: WriteTx, scope: Scope, vehicle_id: VehicleId, **columns: Any) -> 
 def remove(tx: WriteTx, scope: Scope, vehicle_id: VehicleId) -> None:
     """Delete a vehicle inside the scope that nothing hangs on any more, and its accumulated score."""
     tx.run(delete(vehicle_score).where(vehicle_score.c.vehicle_id == vehicle_id))
-    statement = delete(vehicle).where(vehicle.c.id == bindparam("key"), scopes.vehicles(scope.reaches))
-    tx.run(statement, {"key": vehicle_id, **scopes.values(scope)})
+    statement = delete(vehicle).where(vehicle.c.id == vehicle_id, scopes.vehicles(scope.reaches))
+    tx.run(statement, scopes.values(scope))
     reach.refresh(tx, [vehicle_id])
 
 
 def sensors_of(tx: ReadTx, vehicle_id: VehicleId) -> list[SensorId]:
     """The sensors mounted on a vehicle. Takes no scope: it serves notifications to the pipeline."""
-    return [SensorId(row.id) for row in tx.all(_SENSORS, {"of_vehicle": vehicle_id})]
+    mounted = select(sensor.c.id).where(sensor.c.vehicle_id == vehicle_id)
+    return [SensorId(row.id) for row in tx.all(mounted.order_by(sensor.c.id))]
 
 
 def count_managed(tx: ReadTx, director_id: UserId) -> int:
     """How many vehicles have this managing director; whose reader was let pass."""
-    return tx.number(_COUNT_MANAGED, director_id)
+    counted: int = tx.all(select(func.count()).where(vehicle.c.director_id == director_id))[0][0]
+    return counted
 
 
 def driven_by(tx: ReadTx, user_id: UserId) -> list[OwnedVehicle]:
     """The vehicles that this person drives now. Takes no scope: it serves changes that end the person's driving."""
-    return [OwnedVehicle(*row) for row in tx.hot(_DRIVEN, user_id)]
+    driven = select(vehicle.c.id, vehicle.c.company_id).where(vehicle.c.current_driver_id == user_id)
+    return [OwnedVehicle(*row) for row in tx.all(driven)]
 
 
 def release_driver(tx: WriteTx, user_id: UserId) -> list[SensorId]:
     """End the person's driving on every vehicle; return the sensors on them, for the pipeline."""
-    changed = [SensorId(row.id) for row in tx.all(_SENSORS_DRIVEN, {"of_user": user_id})]
-    tx.run(_RELEASE_DRIVER, {"of_user": user_id})
+    driven = vehicle.c.current_driver_id == user_id
+    mounted = select(sensor.c.id).join(vehicle, vehicle.c.id == sensor.c.vehicle_id).where(driven)
+    changed = [SensorId(row.id) for row in tx.all(mounted.order_by(sensor.c.id))]
+    tx.run(update(vehicle).where(driven).values(current_driver_id=None))
     return changed
 
 
 def release_director(tx: WriteTx, user_id: UserId) -> None:
     """The vehicles that this person managed have no managing director any more."""
-    tx.run(_RELEASE_DIRECTOR, {"of_user": user_id})
+    tx.run(update(vehicle).where(vehicle.c.director_id == user_id).values(director_id=None))
 
 
 def _unique(number: str) -> Any:
     """Turn a number that another vehicle of the service type has into its refusal."""
     return uniqueness.refusing(((vehicle.c.service_type, vehicle.c.number_key), vehicles.number_taken(number)))
-
-
-_SENSORS: Final = select(sensor.c.id).where(sensor.c.vehicle_id == bindparam("of_vehicle")).order_by(sensor.c.id)
-_SENSORS_DRIVEN: Final = (
-    select(sensor.c.id)
-    .select_from(vehicle.join(sensor, sensor.c.vehicle_id == vehicle.c.id))
-    .where(vehicle.c.current_driver_id == bindparam("of_user"))
-    .order_by(sensor.c.id)
-)
-_COUNT_MANAGED: Final = Hot(
-    select(func.count()).select_from(vehicle).where(vehicle.c.director_id == bindparam("director")), "director"
-)
-_DRIVEN: Final = Hot(
-    select(vehicle.c.id, vehicle.c.company_id).where(vehicle.c.current_driver_id == bindparam("of_user")), "of_user"
-)
-_RELEASE_DRIVER: Final = (
-    update(vehicle).where(vehicle.c.current_driver_id == bindparam("of_user")).values(current_driver_id=None)
-)
-_RELEASE_DIRECTOR: Final = update(vehicle).where(vehicle.c.director_id == bindparam("of_user")).values(director_id=None)
 
 
 @cache

@@ -9,21 +9,18 @@ name the row alone. Not here: changes of lines (`services/lines/`), completed ac
 from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import bindparam, delete, func, insert, select, update
+from sqlalchemy import delete, func, insert, select, update
 
 from tripline.domain.ids import CompanyId, RowNo, SensorId
 from tripline.domain.lines import Change, Claim, Line, NwStatus
 from tripline.domain.sensors import Sensor, Status
 from tripline.store import reach
 from tripline.store.tables import carrier_line, company, line_change, sensor
-from tripline.store.transactions import Hot, ReadTx, WriteTx
+from tripline.store.transactions import ReadTx, WriteTx
 
 _UNCLAIMED: Final[dict[str, Any]] = {"claimed_by": None, "claimed_until_ms": None}
 
 
-_OPERATOR: Final = Hot(
-    select(company.c.id).where(company.c.service_type == bindparam("type"), company.c.master), "type"
-)
 _RELEASED: Final = {"vehicle_id": None, "status": Status.DEACTIVATED.value}
 _EMPTY: Final = {
     **_RELEASED,
@@ -71,8 +68,8 @@ def claim(tx: WriteTx, sensor_id: SensorId, claim: Claim | None) -> None:
 
 def operator_of(tx: ReadTx, service_type: str) -> CompanyId | None:
     """The operator company of a service type."""
-    rows = tx.hot(_OPERATOR, service_type)
-    return CompanyId(rows[0][0]) if rows else None
+    row = tx.one(select(company.c.id).where(company.c.service_type == service_type, company.c.master))
+    return None if row is None else CompanyId(row.id)
 
 
 def hand_over(tx: WriteTx, old: Sensor, to: SensorId) -> None:
@@ -94,17 +91,6 @@ def clear(tx: WriteTx, sensor_id: SensorId) -> None:
 
 _ROW: Final = line_change.c
 _FIELDS: Final = list(Change.__struct_fields__)
-_PAGE: Final = Hot(
-    select(*(_ROW[name] for name in _FIELDS))
-    .where(_ROW.sensor_id == bindparam("of_sensor"), _ROW.no < bindparam("before"))
-    .order_by(_ROW.no.desc())
-    .limit(bindparam("most")),
-    *("of_sensor", "before", "most"),
-)
-_NEWEST: Final = Hot(
-    select(func.coalesce(func.max(_ROW.no), 0)).where(_ROW.sensor_id == bindparam("of_sensor")), "of_sensor"
-)
-_LAST: Final = 2**63 - 1
 
 
 def add(tx: WriteTx, sensor_id: SensorId, change: Change) -> None:
@@ -112,16 +98,17 @@ def add(tx: WriteTx, sensor_id: SensorId, change: Change) -> None:
 
     Another program on this database may have used the same number for this line, or numbers ahead of our clock.
     """
-    no = max(change.no, tx.hot(_NEWEST, sensor_id)[0][0] + 1)
-    row = {name: getattr(change, name) for name in _FIELDS}
-    tx.run(insert(line_change), {"sensor_id": sensor_id, **row, "no": no, "nw_status": change.nw_status.value})
+    newest = tx.all(select(func.coalesce(func.max(_ROW.no), 0)).where(_ROW.sensor_id == sensor_id))[0][0]
+    values = {name: getattr(change, name) for name in _FIELDS} | {"nw_status": change.nw_status.value}
+    tx.run(insert(line_change), {"sensor_id": sensor_id, **values, "no": max(change.no, newest + 1)})
 
 
 def of_sensor(tx: ReadTx, sensor_id: SensorId, *, before: RowNo | None, limit: int) -> Sequence[Change]:
     """Return the changes of the device's line before this number, newest first."""
-    rows = tx.hot(_PAGE, sensor_id, _LAST if before is None else before, limit)
-    found = (dict(zip(_FIELDS, row, strict=True)) for row in rows)
-    return [Change(**{**values, "nw_status": NwStatus(values["nw_status"])}) for values in found]
+    rows = select(*(_ROW[name] for name in _FIELDS)).where(_ROW.sensor_id == sensor_id)
+    earlier = rows if before is None else rows.where(_ROW.no < before)
+    found = tx.all(earlier.order_by(_ROW.no.desc()).limit(limit))
+    return [Change(**{**row._mapping, "nw_status": NwStatus(row.nw_status)}) for row in found]
 
 
 def forget_changes(tx: WriteTx, sensor_id: SensorId) -> None:
