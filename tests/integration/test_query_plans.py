@@ -18,7 +18,7 @@ from tests.support.plans import explain_empty, explain_sqlite
 
 from tripline.api import families
 from tripline.domain.history import Event
-from tripline.domain.trends import RankedBy, Subject
+from tripline.domain.trends import Period, RankedBy, Subject
 from tripline.http import operations
 from tripline.store.database import sqlite
 from tripline.store.fleet import history
@@ -247,7 +247,7 @@ def test_page_of_a_ranking_is_a_walk_along_the_index_of_the_company(kind, by, in
         "SEARCH score_rank USING PRIMARY KEY (subject=? AND period=? AND day=?)",
     ]
     assert explain_empty(rankings._LACKING) == [f"SEARCH score_rank USING INDEX ix_score_rank_lacking {of_members})"]
-    assert explain_empty(sums._of_subjects(32), ("day", 1, 1, *"a" * 32)) == [
+    assert explain_empty(lambda tx: sums.of_subjects(tx, ["a", "b"], Period.DAY, first=1, last=1)) == [
         "SEARCH score_sum USING PRIMARY KEY (subject=? AND period=? AND day>? AND day<?)"
     ]
 
@@ -256,7 +256,8 @@ def test_page_of_a_ranking_is_a_walk_along_the_index_of_the_company(kind, by, in
 @pytest.mark.parametrize("ascending", [True, False])
 def test_percentile_is_read_by_key_for_each_period_of_the_page(kind, ascending):
     """Never from the sums of the group."""
-    found = explain_empty(trends._of_subject(kind, ascending))
+    days = {"first": 1, "last": 9, "ascending": ascending, "limit": 5}
+    found = explain_empty(lambda tx: trends.of_subject(tx, kind, "a", Period.DAY, **days))
 
     sums, standing, *owner = [step for step in found if step.startswith("SEARCH")]
     assert sums == "SEARCH score_sum USING PRIMARY KEY (subject=? AND period=? AND day>? AND day<?)"
@@ -280,7 +281,7 @@ def test_members_of_a_period_are_read_in_the_order_of_their_index(kind):
 @pytest.mark.parametrize("event", [Event.ACTIVATED, Event.TAKEN_BACK])
 def test_what_somebody_did_at_an_instant_is_found_among_the_entries_of_that_time(event):
     """Not among all that the account ever did, nor all that ever happened to a vehicle."""
-    assert explain_empty(history._deeds(event)) == [
+    assert explain_empty(lambda tx: history.deeds(tx, "a", event, 1, limit=5)) == [
         "SEARCH history USING INDEX ix_history_actor_id (actor_id=? AND no>? AND no<?)",
         "CORRELATED SCALAR SUBQUERY 1",
         "SEARCH later USING INDEX ix_history_vehicle_id (vehicle_id=? AND no>?)",

@@ -3,7 +3,7 @@
 import re
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -90,9 +90,15 @@ def explain_postgres(driver: "psycopg.Connection[Any]", text: str, values: Seque
     return "\n".join(step for (step,) in steps)
 
 
-def explain_empty(statement: Hot, values: Sequence[Any] | None = None) -> list[str]:
-    """Return SQLite's steps of a statement on an empty store; without `values`, for any."""
-    text, order, _ = statement.compiled(dialect())
+def explain_empty(statement: Hot | Callable[[ReadTx], object]) -> list[str]:
+    """Return SQLite's steps of a statement on an empty store, or of the statements that a function runs there."""
     with rows.memory() as tx:
         driver: Any = tx.connection.connection.driver_connection
-        return explain_sqlite(driver, text, [None] * len(order) if values is None else values)
+        if isinstance(statement, Hot):
+            text, order, _ = statement.compiled(dialect())
+            return explain_sqlite(driver, text, [None] * len(order))
+        ran: list[str] = []
+        driver.set_trace_callback(ran.append)
+        statement(tx)
+        driver.set_trace_callback(None)
+        return [step for text in ran for step in explain_sqlite(driver, text)]

@@ -167,22 +167,28 @@ def whole_events(owner: Owner, owner_id: str, span: Span, by: By, *, known: Know
 
 def score_of_trip(tx: ReadTx, trip_id: str) -> Row | None:
     """The trip's score."""
-    return next(iter(tx.hot(_TRIP_SCORE, trip_id)), None)
+    row = tx.one(select(*_columns(driving_score)).where(driving_score.c.trip_id == trip_id))
+    return None if row is None else tuple(row)
 
 
 def total_of_vehicle(tx: ReadTx, vehicle_id: str) -> Total | None:
     """The vehicle's accumulated score."""
-    return next((Total(*row) for row in tx.hot(_TOTAL, vehicle_id)), None)
+    total = vehicle_score.c
+    columns = total.vehicle_id, total.created_ms, erasures.mentioned(total.user_id), total["count"], total.score
+    row = tx.one(select(*columns, total.distance_m).where(total.vehicle_id == vehicle_id))
+    return None if row is None else Total(*row)
 
 
 def scored_trips(tx: ReadTx, vehicle_id: str) -> list[tuple[str, float, float, int, float]]:
     """Id, score, distance, distance with a known limit and `added_m` of every scored trip of a vehicle."""
-    return tx.hot(_SCORED, vehicle_id)
+    row = driving_score.c
+    found = select(row.trip_id, row.score, row.distance_m, row.known_m, row.added_m).where(row.vehicle_id == vehicle_id)
+    return [(trip, score, distance, known, added) for trip, score, distance, known, added in tx.all(found)]
 
 
 def has_scores(tx: ReadTx) -> bool:
     """True if any trip has a score."""
-    return bool(tx.hot(_ANY_SCORE))
+    return bool(tx.all(select(driving_score.c.trip_id).limit(1)))
 
 
 def qualities(tx: ReadTx, trip_ids: Sequence[str]) -> dict[str, bytes]:
@@ -205,42 +211,73 @@ def starts(tx: ReadTx, trip_ids: Sequence[str]) -> dict[str, int]:
 
 def newest_policy(tx: ReadTx, vehicle_id: str) -> int:
     """The policy number of the vehicle's latest judged trip; 0 if there is none."""
-    return next((row[0] for row in tx.hot(_NEWEST_POLICY, vehicle_id)), 0)
+    row = driving_score.c
+    newest = select(row.policy).where(row.vehicle_id == vehicle_id).order_by(row.created_ms.desc(), row.trip_no.desc())
+    return next((each.policy for each in tx.all(newest.limit(1))), 0)
 
 
 def why_no_score(tx: ReadTx, trip_id: str) -> Standing:
     """How far a trip that exists is."""
-    return Standing(*tx.hot(_TRIP_STATE, trip_id)[0])
+    return Standing(*tx.all(select(trip.c.state, trip.c.not_scored).where(trip.c.id == trip_id))[0])
 
 
 def outcome(tx: ReadTx, trip_id: str) -> Outcome:
     """The outcome of a trip that exists."""
-    return Outcome(*tx.hot(_OUTCOME, trip_id)[0])
+    columns = trip.c.state, trip.c.not_scored, trip.c.quality, trip.c.distance_m
+    found = select(*columns, driving_score.c.score, driving_score.c.distance_m.label("scored_m"))
+    joined = found.outerjoin_from(trip, driving_score, driving_score.c.trip_no == trip.c.no)
+    return Outcome(*tx.all(joined.where(trip.c.id == trip_id))[0])
 
 
 def to_explain(tx: ReadTx, trip_id: str) -> Explainable:
     """The stored facts of an existing trip's result."""
-    return Explainable(*tx.hot(_EXPLAINABLE, trip_id)[0])
+    found = (
+        select(
+            trip.c.no,
+            trip.c.start_ms,
+            trip.c.state,
+            trip.c.not_scored,
+            _LATEST,
+            select(func.count()).select_from(dispute).where(dispute.c.trip_no == trip.c.no).scalar_subquery(),
+            driving_score.c.score,
+            driving_score.c.created_ms,
+            driving_score.c.policy,
+            func.coalesce(sum((driving_score.c[name] for name in COUNTED), literal(0)), 0),
+            trip_findings.c.version,
+            trip_findings.c.policy,
+            trip_findings.c.changed_ms,
+            trip_findings.c.body,
+        )
+        .outerjoin_from(trip, driving_score, driving_score.c.trip_no == trip.c.no)
+        .outerjoin(trip_findings, trip_findings.c.trip_no == trip.c.no)
+        .where(trip.c.id == trip_id)
+    )
+    return Explainable(*tx.all(found)[0])
 
 
 def events_of_trip(tx: ReadTx, trip_no: int) -> list[StoredEvent]:
     """The stored GPS events of a trip, in the order written."""
-    return [StoredEvent(*row) for row in tx.hot(_KEPT, trip_no)]
+    row = gps_event.c
+    found = select(row.id, row.event_ms, row.event_type).where(row.trip_no == trip_no).order_by(row.no)
+    return [StoredEvent(*each) for each in tx.all(found)]
 
 
 def samples_bytes(tx: ReadTx, trip_no: int) -> int:
     """Size of the packed samples of a trip."""
-    return tx.number(_SAMPLES_BYTES, trip_no)
+    size = func.coalesce(func.sum(func.length(microtrip.c.samples)), 0)
+    return int(tx.all(select(size).where(microtrip.c.trip_no == trip_no))[0][0])
 
 
 def version(tx: ReadTx, trip_id: str) -> Version:
     """The version of an existing trip's explanation."""
-    return Version(*tx.hot(_VERSION, trip_id)[0])
+    found = select(trip_findings.c.changed_ms, _LATEST)
+    joined = found.outerjoin_from(trip, trip_findings, trip_findings.c.trip_no == trip.c.no)
+    return Version(*tx.all(joined.where(trip.c.id == trip_id))[0])
 
 
 def vehicle_of_trip(tx: ReadTx, trip_no: int) -> str | None:
     """The vehicle of an existing trip."""
-    vehicle_id: str | None = tx.hot(_VEHICLE, trip_no)[0][0]
+    vehicle_id: str | None = tx.all(select(trip.c.vehicle_id).where(trip.c.no == trip_no))[0][0]
     return vehicle_id
 
 
@@ -253,91 +290,7 @@ def _columns(table: Table) -> list[ColumnElement[Any]]:
     return [erasures.mentioned(table.c[name]) if name == "user_id" else table.c[name] for name in _FIELDS[table]]
 
 
-_TRIP_SCORE: Final = Hot(select(*_columns(driving_score)).where(driving_score.c.trip_id == bindparam("id")), "id")
-_TOTAL: Final = Hot(
-    select(
-        vehicle_score.c.vehicle_id,
-        vehicle_score.c.created_ms,
-        erasures.mentioned(vehicle_score.c.user_id),
-        vehicle_score.c["count"],
-        vehicle_score.c.score,
-        vehicle_score.c.distance_m,
-    ).where(vehicle_score.c.vehicle_id == bindparam("id")),
-    "id",
-)
-_SCORED: Final = Hot(
-    select(*(driving_score.c[name] for name in ("trip_id", "score", "distance_m", "known_m", "added_m"))).where(
-        driving_score.c.vehicle_id == bindparam("of_vehicle")
-    ),
-    "of_vehicle",
-)
-_ANY_SCORE: Final = Hot(select(driving_score.c.trip_id).limit(1))
-_NEWEST_POLICY: Final = Hot(
-    select(driving_score.c.policy)
-    .where(driving_score.c.vehicle_id == bindparam("of_vehicle"))
-    .order_by(driving_score.c.created_ms.desc(), driving_score.c.trip_no.desc())
-    .limit(1),
-    "of_vehicle",
-)
 _LATEST: Final = select(func.max(microtrip.c.no)).where(microtrip.c.trip_no == trip.c.no).scalar_subquery()
-_EXPLAINABLE: Final = Hot(
-    select(
-        trip.c.no,
-        trip.c.start_ms,
-        trip.c.state,
-        trip.c.not_scored,
-        _LATEST,
-        select(func.count()).select_from(dispute).where(dispute.c.trip_no == trip.c.no).scalar_subquery(),
-        driving_score.c.score,
-        driving_score.c.created_ms,
-        driving_score.c.policy,
-        func.coalesce(sum((driving_score.c[name] for name in COUNTED), literal(0)), 0),
-        trip_findings.c.version,
-        trip_findings.c.policy,
-        trip_findings.c.changed_ms,
-        trip_findings.c.body,
-    )
-    .select_from(
-        trip.outerjoin(driving_score, driving_score.c.trip_no == trip.c.no).outerjoin(
-            trip_findings, trip_findings.c.trip_no == trip.c.no
-        )
-    )
-    .where(trip.c.id == bindparam("id")),
-    "id",
-)
-_VEHICLE: Final = Hot(select(trip.c.vehicle_id).where(trip.c.no == bindparam("of_trip")), "of_trip")
-_VERSION: Final = Hot(
-    select(trip_findings.c.changed_ms, _LATEST)
-    .select_from(trip.outerjoin(trip_findings, trip_findings.c.trip_no == trip.c.no))
-    .where(trip.c.id == bindparam("id")),
-    "id",
-)
-_SAMPLES_BYTES: Final = Hot(
-    select(func.coalesce(func.sum(func.length(microtrip.c.samples)), 0)).where(
-        microtrip.c.trip_no == bindparam("of_trip")
-    ),
-    "of_trip",
-)
-_KEPT: Final = Hot(
-    select(gps_event.c.id, gps_event.c.event_ms, gps_event.c.event_type)
-    .where(gps_event.c.trip_no == bindparam("of_trip"))
-    .order_by(gps_event.c.no),
-    "of_trip",
-)
-_OUTCOME: Final = Hot(
-    select(
-        trip.c.state,
-        trip.c.not_scored,
-        trip.c.quality,
-        trip.c.distance_m,
-        driving_score.c.score,
-        driving_score.c.distance_m,
-    )
-    .select_from(trip.outerjoin(driving_score, driving_score.c.trip_no == trip.c.no))
-    .where(trip.c.id == bindparam("id")),
-    "id",
-)
-_TRIP_STATE: Final = Hot(select(trip.c.state, trip.c.not_scored).where(trip.c.id == bindparam("id")), "id")
 
 
 class _Walk(msgspec.Struct, frozen=True, eq=False):

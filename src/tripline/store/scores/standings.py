@@ -11,13 +11,26 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Float, Integer, and_, bindparam, cast, delete, exists, func, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Float,
+    Integer,
+    and_,
+    bindparam,
+    cast,
+    delete,
+    exists,
+    func,
+    or_,
+    select,
+    update,
+)
 
 from tripline.domain import trends
 from tripline.domain.trends import Period, Step, Subject
 from tripline.store.bulk import Bulk
 from tripline.store.tables import account, company, score_change, score_recount, score_standing, score_sum, vehicle
-from tripline.store.transactions import Hot, ReadTx, WriteTx
+from tripline.store.transactions import AnyRow, Hot, ReadTx, WriteTx
 
 
 class Taken(NamedTuple):
@@ -45,20 +58,22 @@ def note(tx: WriteTx, days: Iterable[int]) -> None:
 
 def note_subject(tx: WriteTx, subject: str) -> None:
     """Have every period counted again in which a driver or company has a sum."""
-    note(tx, [row[0] for row in tx.hot(_DAYS_OF, subject, Period.DAY.value)])
+    of_subject = score_sum.c.subject == subject, score_sum.c.period == Period.DAY.value
+    note(tx, [row.day for row in tx.all(select(score_sum.c.day).distinct().where(*of_subject))])
 
 
 def any_waiting(tx: ReadTx, *, now_ms: int) -> bool:
     """Return true if days are noted or periods due."""
-    return bool(tx.hot(_ANY_WAITING, now_ms)[0][0])
+    waiting = or_(exists().select_from(score_change), exists().where(_RECOUNT.due_ms <= now_ms))
+    return bool(tx.all(select(waiting))[0][0])
 
 
 def fold(tx: WriteTx, *, due_ms: int, limit: int) -> int:
     """Turn some noted days into periods due then; how many were noted."""
-    noted = tx.hot(_NOTED, limit)
+    noted = tx.all(select(_CHANGE.no, _CHANGE.day).limit(limit).with_for_update(skip_locked=True))
     if noted:
-        tx.run(_FORGET, {"nos": [no for no, _ in noted]})
-        add(tx, {day for _, day in noted}, due_ms=due_ms)
+        tx.run(delete(score_change).where(_CHANGE.no.in_([row.no for row in noted])))
+        add(tx, {row.day for row in noted}, due_ms=due_ms)
     return len(noted)
 
 
@@ -71,30 +86,31 @@ def add(tx: WriteTx, days: Iterable[int], *, due_ms: int) -> None:
 
 def take(tx: WriteTx, *, now_ms: int, until_ms: int) -> Taken | None:
     """Lease the latest period that is due; None: none is."""
-    found = tx.hot(_DUE, now_ms)
-    if not found:
+    due = select(_RECOUNT.period, _RECOUNT.day).where(_RECOUNT.due_ms <= now_ms)
+    latest = due.order_by(_RECOUNT.day.desc(), _RECOUNT.period).limit(1)
+    row = tx.one(latest.with_for_update(skip_locked=True))
+    if row is None:
         return None
-    ((period, day),) = found
-    tx.run(_SET, {"of_period": period, "of_day": day, "to_ms": until_ms, "changed": False})
-    return Taken(Period(period), day, until_ms)
+    taken = Taken(Period(row.period), row.day, until_ms)
+    tx.run(update(score_recount).where(_of(taken)).values(due_ms=until_ms, again=False))
+    return taken
 
 
 def renew(tx: WriteTx, taken: Taken, *, until_ms: int) -> Taken | None:
     """The period under a longer lease; None: another worker has it."""
-    if not _held(tx, taken):
+    if _held(tx, taken) is None:
         return None
-    tx.run(_PUT_OFF, {"of_period": taken.period.value, "of_day": taken.day, "to_ms": until_ms})
+    tx.run(update(score_recount).where(_of(taken)).values(due_ms=until_ms))
     return taken._replace(lease_ms=until_ms)
 
 
 def finish(tx: WriteTx, taken: Taken, *, due_ms: int) -> None:
     """End a lease; a period whose sums have changed meanwhile is due again then."""
     if held := _held(tx, taken):
-        key = {"of_period": taken.period.value, "of_day": taken.day}
-        if held[0][0]:
-            tx.run(_SET, {**key, "to_ms": due_ms, "changed": False})
+        if held.again:
+            tx.run(update(score_recount).where(_of(taken)).values(due_ms=due_ms, again=False))
         else:
-            tx.run(_DONE, key)
+            tx.run(delete(score_recount).where(_of(taken)))
 
 
 def members(tx: ReadTx, kind: Subject, period: Period, day: int, *, after: str, limit: int) -> list[Member]:
@@ -104,29 +120,41 @@ def members(tx: ReadTx, kind: Subject, period: Period, day: int, *, after: str, 
 
 def types(tx: ReadTx, kind: Subject, period: Period, day: int) -> set[str]:
     """Service types that have percentiles in the period."""
-    return {row[0] for row in tx.hot(_TYPES, kind.value, period.value, day)}
+    found = select(_STANDING.service_type).distinct().where(_group(kind, period, day))
+    return {row.service_type for row in tx.all(found)}
 
 
 def steps(tx: ReadTx, kind: Subject, period: Period, day: int, service_type: str) -> list[Step]:
     """The percentiles of a group."""
-    return [Step(*row) for row in tx.hot(_STEPS, kind.value, period.value, day, service_type)]
+    of_group = _group(kind, period, day) & (_STANDING.service_type == service_type)
+    found = select(*(_STANDING[name] for name in Step._fields)).where(of_group)
+    return [Step(*row) for row in tx.all(found.order_by(_STANDING.badness))]
 
 
 def replace(tx: WriteTx, taken: Taken, kind: Subject, groups: Mapping[str, Sequence[Step]]) -> bool:
     """Write the percentiles of some service types in place of earlier ones; False: another worker has the period."""
-    if not _held(tx, taken):
+    if _held(tx, taken) is None:
         return False
+    of_types = _STANDING.service_type.in_(groups)
+    tx.run(delete(score_standing).where(_group(kind, taken.period, taken.day), of_types))
     key = kind.value, taken.period.value, taken.day
-    of_group = dict(zip(("of_kind", "of_period", "of_day"), key, strict=True))
-    tx.run(_CLEAR, [{**of_group, "of_type": name} for name in groups])
     rows = [value for name, found in groups.items() for step in found for value in (*key, name, *step)]
     _STANDINGS.insert(tx, rows)
     return True
 
 
-def _held(tx: WriteTx, taken: Taken) -> list[tuple[Any, ...]]:
-    """The row of a leased period, locked; empty: another worker has it."""
-    return tx.hot(_HELD, *taken)
+def _held(tx: WriteTx, taken: Taken) -> AnyRow | None:
+    """The row of a leased period, locked; None: another worker has it."""
+    leased = select(_RECOUNT.again).where(_of(taken), _RECOUNT.due_ms == taken.lease_ms)
+    return tx.one(leased.with_for_update())
+
+
+def _of(taken: Taken) -> ColumnElement[bool]:
+    return and_(_RECOUNT.period == taken.period.value, _RECOUNT.day == taken.day)
+
+
+def _group(kind: Subject, period: Period, day: int) -> ColumnElement[bool]:
+    return and_(_STANDING.kind == kind.value, _STANDING.period == period.value, _STANDING.day == day)
 
 
 _BURDEN, _DISTANCE, _ADDED, _TRIPS = (
@@ -143,57 +171,6 @@ _RECOUNTS: Final = Bulk(
     on_conflict="ON CONFLICT (period, day) DO UPDATE SET again = TRUE WHERE NOT score_recount.again",
 )
 _STANDINGS: Final = Bulk(score_standing, "kind", "period", "day", "service_type", *Step._fields)
-_DAYS_OF: Final = Hot(
-    select(score_sum.c.day)
-    .distinct()
-    .where(score_sum.c.subject == bindparam("subject"), score_sum.c.period == bindparam("period")),
-    "subject",
-    "period",
-)
-_ANY_WAITING: Final = Hot(
-    select(or_(exists().select_from(score_change), exists().where(_RECOUNT.due_ms <= bindparam("now_ms")))), "now_ms"
-)
-_NOTED: Final = Hot(
-    select(_CHANGE.no, _CHANGE.day).limit(bindparam("most", type_=Integer)).with_for_update(skip_locked=True), "most"
-)
-_FORGET: Final = delete(score_change).where(_CHANGE.no.in_(bindparam("nos", expanding=True)))
-_DUE: Final = Hot(
-    select(_RECOUNT.period, _RECOUNT.day)
-    .where(_RECOUNT.due_ms <= bindparam("now_ms"))
-    .order_by(_RECOUNT.day.desc(), _RECOUNT.period)
-    .limit(1)
-    .with_for_update(skip_locked=True),
-    "now_ms",
-)
-_OF_PERIOD: Final = and_(_RECOUNT.period == bindparam("of_period"), _RECOUNT.day == bindparam("of_day"))
-_PUT_OFF: Final = update(score_recount).where(_OF_PERIOD).values(due_ms=bindparam("to_ms"))
-_SET: Final = update(score_recount).where(_OF_PERIOD).values(due_ms=bindparam("to_ms"), again=bindparam("changed"))
-_DONE: Final = delete(score_recount).where(_OF_PERIOD)
-_HELD: Final = Hot(
-    select(_RECOUNT.again)
-    .where(
-        _RECOUNT.period == bindparam("period"),
-        _RECOUNT.day == bindparam("day", type_=Integer),
-        _RECOUNT.due_ms == bindparam("due_ms"),
-    )
-    .with_for_update(),
-    *("period", "day", "due_ms"),
-)
-_GROUP: Final = and_(
-    _STANDING.kind == bindparam("of_kind"),
-    _STANDING.period == bindparam("of_period"),
-    _STANDING.day == bindparam("of_day", type_=Integer),
-)
-_OF_GROUP: Final = ("of_kind", "of_period", "of_day")
-_TYPES: Final = Hot(select(_STANDING.service_type).distinct().where(_GROUP), *_OF_GROUP)
-_STEPS: Final = Hot(
-    select(*(_STANDING[name] for name in Step._fields))
-    .where(_GROUP, _STANDING.service_type == bindparam("of_type"))
-    .order_by(_STANDING.badness),
-    *_OF_GROUP,
-    "of_type",
-)
-_CLEAR: Final = delete(score_standing).where(_GROUP, _STANDING.service_type == bindparam("of_type"))
 
 
 def _members(kind: Subject) -> Hot:

@@ -7,11 +7,10 @@ Not here: storing scores (`services/scores/results.py`), reading trends for REST
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from functools import cache
 from typing import Any, Final, NamedTuple
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import BigInteger, Integer, Select, and_, bindparam, cast, delete, func, or_, select, update
+from sqlalchemy import BigInteger, Select, and_, bindparam, cast, delete, func, or_, select, update
 
 from tripline.domain import trends
 from tripline.domain.trends import NOTHING, Period, Subject, Sums
@@ -20,7 +19,7 @@ from tripline.scoring.score import lacking
 from tripline.store.bulk import Bulk
 from tripline.store.scores import rankings, standings
 from tripline.store.tables import account, driving_score, score_sum, vehicle
-from tripline.store.transactions import Hot, ReadTx, WriteTx
+from tripline.store.transactions import ReadTx, WriteTx
 
 
 class Share(NamedTuple):
@@ -221,59 +220,26 @@ _ROWS: Final = Bulk(
 
 def of_subjects(tx: ReadTx, subjects: Collection[str], period: Period, *, first: int, last: int) -> dict[str, Sums]:
     """Sums of these subjects over the periods that begin on these days; without a subject that has none."""
-    if not subjects:
-        return {}
-    size = 1 << (len(subjects) - 1).bit_length()
-    filled = (*subjects, *[""] * (size - len(subjects)))
-    rows = tx.hot(_of_subjects(size), period.value, first, last, *filled)
+    row = score_sum.c
+    added = (cast(func.sum(row[name]), BigInteger) for name in Sums._fields)
+    chosen = row.subject.in_(subjects), row.period == period.value, row.day.between(first, last)
+    rows = tx.all(select(row.subject, *added).where(*chosen).group_by(row.subject))
     return {subject: Sums(*values) for subject, *values in rows}
-
-
-@cache
-def _of_subjects(size: int) -> Hot:
-    """Of so many subjects, a power of two."""
-    names = [f"subject_{number}" for number in range(size)]
-    return Hot(
-        select(score_sum.c.subject, *(cast(func.sum(score_sum.c[name]), BigInteger) for name in Sums._fields))
-        .where(
-            score_sum.c.subject.in_([bindparam(name) for name in names]),
-            score_sum.c.period == bindparam("of_period"),
-            score_sum.c.day.between(bindparam("first", type_=Integer), bindparam("last", type_=Integer)),
-        )
-        .group_by(score_sum.c.subject),
-        *("of_period", "first", "last", *names),
-    )
 
 
 def of_subject(tx: ReadTx, subject: str) -> Sums:
     """All scored trips of a vehicle, driver or company."""
-    return Sums(*(int(value) for value in tx.hot(_OF_SUBJECT, subject, Period.MONTH.value)[0]))
-
-
-_OF_SUBJECT: Final = Hot(
-    select(*(func.coalesce(func.sum(score_sum.c[name]), 0) for name in Sums._fields)).where(
-        score_sum.c.subject == bindparam("of_subject"), score_sum.c.period == bindparam("of_period")
-    ),
-    "of_subject",
-    "of_period",
-)
+    added = (func.coalesce(func.sum(score_sum.c[name]), 0) for name in Sums._fields)
+    months = score_sum.c.subject == subject, score_sum.c.period == Period.MONTH.value
+    return Sums(*map(int, tx.all(select(*added).where(*months))[0]))
 
 
 def trips_of_others(tx: ReadTx, subject: str, *, policy: int | None, first: int) -> int:
     """Count the scored trips of a subject from a day on whose scores are by other policies than this one."""
-    ((found,),) = tx.hot(_OF_OTHERS, subject, Period.DAY.value, first, policy or 0)
-    return int(found)
-
-
-_OF_OTHERS: Final = Hot(
-    select(func.coalesce(func.sum(score_sum.c.trips), 0)).where(
-        score_sum.c.subject == bindparam("of_subject"),
-        score_sum.c.period == bindparam("of_period"),
-        score_sum.c.day >= bindparam("first", type_=Integer),
-        score_sum.c.policy != bindparam("of_policy", type_=Integer),
-    ),
-    *("of_subject", "of_period", "first", "of_policy"),
-)
+    row = score_sum.c
+    days = row.subject == subject, row.period == Period.DAY.value, row.day >= first
+    counted = select(func.coalesce(func.sum(row.trips), 0)).where(*days, row.policy != (policy or 0))
+    return int(tx.all(counted)[0][0])
 
 
 def kept(tx: ReadTx) -> dict[_Key, Sums]:

@@ -4,14 +4,13 @@ The caller checked that the subject is inside the scope. Not here: keeping the s
 (`standings.py`) and of rankings (`rankings.py`).
 """
 
-from functools import cache
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import BigInteger, BindParameter, Float, Integer, bindparam, case, cast, func, select
+from sqlalchemy import BigInteger, Float, ScalarSelect, Subquery, case, cast, func, select
 
 from tripline.domain.trends import KNOWN_LEAST, Period, Subject, Sums
 from tripline.store.tables import account, company, score_standing, score_sum, vehicle
-from tripline.store.transactions import Hot, ReadTx
+from tripline.store.transactions import ReadTx
 
 
 class Point(NamedTuple):
@@ -31,62 +30,37 @@ def of_subject(
     tx: ReadTx, kind: Subject, subject: str, period: Period, *, first: int, last: int, ascending: bool, limit: int
 ) -> list[Point]:
     """The periods of a subject that begin on these days, with at least one scored trip."""
-    rows = tx.hot(_of_subject(kind, ascending), kind.value, subject, period.value, first, last, limit)
+    day = score_sum.c.day
+    own = score_sum.c.subject == subject, score_sum.c.period == period.value
+    added = [cast(func.sum(score_sum.c[name]), BigInteger).label(name) for name in Sums._fields]
+    some = select(day, *added).where(*own, day.between(first, last)).group_by(day)
+    sums = some.order_by(day if ascending else day.desc()).limit(limit).subquery("sums")
+    percentile = _percentile(kind, subject, period, sums)
+    found = select(sums.c.day, percentile, *(sums.c[name] for name in Sums._fields))
+    rows = tx.all(found.order_by(sums.c.day if ascending else sums.c.day.desc()))
     if not rows:
         return []
     policies: dict[int, list[int]] = {row[0]: [] for row in rows}
-    for day, policy in tx.hot(_POLICIES, subject, period.value, min(policies), max(policies)):
-        policies[day].append(policy)
-    return [Point(day, Sums(*sums), percentile, policies[day]) for day, percentile, *sums in rows]
+    of_days = select(day, score_sum.c.policy).where(*own, day.between(min(policies), max(policies)))
+    for at, policy in tx.all(of_days.order_by(day, score_sum.c.policy)):
+        policies[at].append(policy)
+    return [Point(row[0], Sums(*row[2:]), row[1], policies[row[0]]) for row in rows]
 
 
-_ADDED: Final = [cast(func.sum(score_sum.c[name]), BigInteger).label(name) for name in Sums._fields]
-_OF_PERSON: Final = account.join(company, company.c.id == account.c.company_id)
-_OWN: Final[BindParameter[str]] = bindparam("subject")
-_SERVICE_TYPE: Final = {
-    Subject.VEHICLE: select(vehicle.c.service_type).where(vehicle.c.id == _OWN),
-    Subject.DRIVER: select(company.c.service_type).select_from(_OF_PERSON).where(account.c.id == _OWN),
-    Subject.COMPANY: select(company.c.service_type).where(company.c.id == _OWN),
-}
-"""The service type of a vehicle, of a person's company, or of a company."""
-_POLICIES: Final = Hot(
-    select(score_sum.c.day, score_sum.c.policy)
-    .where(
-        score_sum.c.subject == bindparam("subject"),
-        score_sum.c.period == bindparam("period"),
-        score_sum.c.day.between(bindparam("first", type_=Integer), bindparam("last", type_=Integer)),
-    )
-    .order_by(score_sum.c.day, score_sum.c.policy),
-    *("subject", "period", "first", "last"),
-)
-
-
-@cache
-def _of_subject(kind: Subject, ascending: bool) -> Hot:
-    sums = (
-        select(score_sum.c.day, *_ADDED)
-        .where(
-            score_sum.c.subject == bindparam("subject"),
-            score_sum.c.period == bindparam("period"),
-            score_sum.c.day.between(bindparam("first", type_=Integer), bindparam("last", type_=Integer)),
-        )
-        .group_by(score_sum.c.day)
-        .order_by(score_sum.c.day if ascending else score_sum.c.day.desc())
-        .limit(bindparam("limit", type_=Integer))
-        .subquery("sums")
-    )
+def _percentile(kind: Subject, subject: str, period: Period, sums: Subquery) -> ScalarSelect[float | None]:
+    """The percentile of the subject in the period of each of these sums."""
     burden, distance, added, trips = (
         cast(sums.c[name], Float) for name in ("burden", "distance_m", "added_m", "trips")
     )
     badness = burden / (distance + added / trips)
     step = score_standing.c
-    percentile = (
+    return (
         select(case((step.badness == badness, step.percentile), else_=step.above))
         .where(
-            step.kind == bindparam("kind"),
-            step.period == bindparam("period"),
+            step.kind == kind.value,
+            step.period == period.value,
             step.day == sums.c.day,
-            step.service_type == _SERVICE_TYPE[kind].scalar_subquery(),
+            step.service_type == _service_type(kind, subject),
             step.badness <= badness,
             cast(sums.c.vague_m, Float) <= distance * (1 - KNOWN_LEAST),
         )
@@ -94,8 +68,14 @@ def _of_subject(kind: Subject, ascending: bool) -> Hot:
         .limit(1)
         .scalar_subquery()
     )
-    statement = select(sums.c.day, percentile, *(sums.c[name] for name in Sums._fields))
-    return Hot(
-        statement.order_by(sums.c.day if ascending else sums.c.day.desc()),
-        *("kind", "subject", "period", "first", "last", "limit"),
-    )
+
+
+def _service_type(kind: Subject, subject: str) -> ScalarSelect[str]:
+    """The service type of a vehicle, of a person's company, or of a company."""
+    if kind is Subject.VEHICLE:
+        return select(vehicle.c.service_type).where(vehicle.c.id == subject).scalar_subquery()
+    of_company = select(company.c.service_type)
+    if kind is Subject.COMPANY:
+        return of_company.where(company.c.id == subject).scalar_subquery()
+    person = of_company.join(account, account.c.company_id == company.c.id)
+    return person.where(account.c.id == subject).scalar_subquery()
