@@ -6,11 +6,10 @@ Not here: readers (`services/doctor.py`), selection and retention of messages
 (`services/ingest/rejected_log.py`).
 """
 
-from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
-from sqlalchemy import bindparam, delete, func, select
+from sqlalchemy import ColumnElement, delete, func, select
 
 from tripline.domain import ids
 from tripline.domain.access import Scope
@@ -25,6 +24,9 @@ LOG: Final = Bulk(
     *("no", "source", "sensor_id", "company_id", "topic", "reason", "detail", "body", "size", "messages"),
     *("bus_partition", "bus_offset"),
 )
+
+
+_ROW: Final = rejected_message.c
 TEXT_LIMIT: Final = 255
 """Longest stored topic and detail, characters."""
 BODY_LIMIT: Final = 4_096
@@ -69,90 +71,60 @@ class Holding(NamedTuple):
 
 def newest(tx: ReadTx, scope: Scope, *, limit: int) -> list[Refused]:
     """The newest rows within the scope, newest first."""
-    statement = (
-        select(rejected_message)
-        .where(_inside(scope))
-        .order_by(rejected_message.c.no.desc())
-        .limit(bindparam("row_limit"))
-    )
+    rows = select(rejected_message).where(_inside(scope)).order_by(_ROW.no.desc()).limit(limit)
     return [
         Refused(
             ids.ms_of_no(row.no), row.source, row.sensor_id, row.topic, row.reason, row.detail, row.body, row.messages
         )
-        for row in tx.all(statement, {"row_limit": limit, **scopes.values(scope)})
+        for row in tx.all(rows, scopes.values(scope))
     ]
 
 
 def counts(tx: ReadTx, scope: Scope, *, since_ms: int) -> dict[str, int]:
     """How many messages were rejected since the instant, by reason, most frequent first."""
-    number = func.sum(rejected_message.c.messages)
-    statement = (
-        select(rejected_message.c.reason, number)
-        .where(_inside(scope), rejected_message.c.no >= bindparam("since_no"))
-        .group_by(rejected_message.c.reason)
-        .order_by(number.desc(), rejected_message.c.reason)
-    )
-    rows: Sequence[Any] = tx.all(statement, {"since_no": ids.first_no(since_ms), **scopes.values(scope)})
+    number = func.sum(_ROW.messages)
+    by_reason = select(_ROW.reason, number).where(_inside(scope), _ROW.no >= ids.first_no(since_ms))
+    rows = tx.all(by_reason.group_by(_ROW.reason).order_by(number.desc(), _ROW.reason), scopes.values(scope))
     return {row[0]: int(row[1]) for row in rows}
 
 
 def holdings(tx: ReadTx, scope: Scope) -> dict[CompanyId | None, Holding]:
     """Each company's share of the log; None: rows without an owner. Scans a whole index."""
-    company_id, size = rejected_message.c.company_id, rejected_message.c.size
-    statement = select(company_id, func.count(), func.sum(size)).where(_inside(scope)).group_by(company_id)
-    rows: Sequence[Any] = tx.all(statement, scopes.values(scope))
+    shares = select(_ROW.company_id, func.count(), func.sum(_ROW.size)).where(_inside(scope))
+    rows = tx.all(shares.group_by(_ROW.company_id), scopes.values(scope))
     return {row[0]: Holding(int(row[1]), int(row[2])) for row in rows}
 
 
 def evict(tx: WriteTx, scope: Scope, company_id: CompanyId | None, *, rows: int, size: int) -> Holding:
     """Delete a company's oldest rows until this many rows and bytes are freed, at most `EVICTED_AT_ONCE` of them;
     return the deleted share."""
-    its = rejected_message.c.company_id
-    oldest = (
-        select(rejected_message.c.no, rejected_message.c.size)
-        .where(_inside(scope), its.is_(None) if company_id is None else its == bindparam("of_company"))
-        .order_by(rejected_message.c.no)
-        .limit(bindparam("row_limit"))
-        .with_for_update(skip_locked=True)
-    )
-    parameters = {"row_limit": EVICTED_AT_ONCE, **scopes.values(scope)}
-    found: Sequence[Any] = tx.all(
-        oldest, parameters if company_id is None else {**parameters, "of_company": company_id}
-    )
+    its = select(_ROW.no, _ROW.size).where(_inside(scope), _ROW.company_id == company_id)
+    oldest = its.order_by(_ROW.no).limit(EVICTED_AT_ONCE).with_for_update(skip_locked=True)
     gone: list[int] = []
     freed = 0
-    for no, of_row in found:
+    for row in tx.all(oldest, scopes.values(scope)):
         if len(gone) >= rows and freed >= size:
             break
-        gone.append(no)
-        freed += of_row
+        gone.append(row.no)
+        freed += row.size
     if gone:
-        these = rejected_message.c.no.in_(bindparam("gone", expanding=True))
-        tx.run(delete(rejected_message).where(these), {"gone": gone})
+        tx.run(delete(rejected_message).where(_ROW.no.in_(gone)))
     return Holding(len(gone), freed)
 
 
 def any_before(tx: ReadTx, scope: Scope, *, before_ms: int) -> bool:
     """True if the log has a message received before the instant."""
-    statement = select(rejected_message.c.no).where(_inside(scope), rejected_message.c.no < bindparam("before_no"))
-    return bool(tx.all(statement.limit(1), {"before_no": ids.first_no(before_ms), **scopes.values(scope)}))
+    old = select(_ROW.no).where(_inside(scope), _ROW.no < ids.first_no(before_ms))
+    return bool(tx.all(old.limit(1), scopes.values(scope)))
 
 
 def purge(tx: WriteTx, scope: Scope, *, before_ms: int, limit: int = PURGED_AT_ONCE) -> int:
     """Delete up to `limit` of the oldest messages received before the instant; return their number."""
-    oldest = (
-        select(rejected_message.c.no)
-        .where(_inside(scope), rejected_message.c.no < bindparam("before_no"))
-        .order_by(rejected_message.c.no)
-        .limit(bindparam("row_limit"))
-        .with_for_update(skip_locked=True)
-    )
-    return tx.run(
-        delete(rejected_message).where(rejected_message.c.no.in_(oldest)),
-        {"before_no": ids.first_no(before_ms), "row_limit": limit, **scopes.values(scope)},
-    )
+    old = select(_ROW.no).where(_inside(scope), _ROW.no < ids.first_no(before_ms)).order_by(_ROW.no)
+    oldest = old.limit(limit).with_for_update(skip_locked=True)
+    return tx.run(delete(rejected_message).where(_ROW.no.in_(oldest)), scopes.values(scope))
 
 
-def _inside(scope: Scope) -> Any:
+def _inside(scope: Scope) -> ColumnElement[bool]:
     """A rejected message has the reach of its sensor; one without a sensor is only in a scope of everything."""
-    return reach.predicate(scope.reaches, rejected_message.c.sensor_id)
+    return reach.predicate(scope.reaches, _ROW.sensor_id)

@@ -4,38 +4,20 @@ Callers check the scope. Not here: the messages (`queue.py`, `parked.py`).
 """
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 import msgspec
-from sqlalchemy import ColumnElement, bindparam, func, select, text, true, update
+from sqlalchemy import ColumnElement, func, select, text, true, update
 
 from tripline.domain.ids import CompanyId
 from tripline.domain.pushes import Channel, Mute
 from tripline.store.push.queue import Content, Key, Row
 from tripline.store.tables import company, push_outbox, push_receiver
-from tripline.store.transactions import Hot, ReadTx, WriteTx
+from tripline.store.transactions import ReadTx, WriteTx
 
 _ROW: Final = push_receiver.c
 _MESSAGE: Final = push_outbox.c
 _UNCONFIRMED: Final = _MESSAGE.unconfirmed_ms.is_not(None)
-_FACTS: Final = Hot(
-    select(_ROW.mute_ms, _ROW.readdressed_ms, _ROW.asked_ms, _ROW.held_ms).where(
-        _ROW.company_id == bindparam("company_id"), _ROW.channel == bindparam("channel")
-    ),
-    "company_id",
-    "channel",
-)
-_OLDEST_UNCONFIRMED: Final = Hot(
-    select(
-        *(_MESSAGE.no, _MESSAGE.id, _MESSAGE.sensor_id, _MESSAGE.attempts, _MESSAGE.due_ms, _MESSAGE.since_ms),
-        *(_MESSAGE.body, _MESSAGE.request_id, _MESSAGE.method),
-    )
-    .where(_UNCONFIRMED, _MESSAGE.company_id == bindparam("company_id"), _MESSAGE.channel == bindparam("channel"))
-    .order_by(_MESSAGE.no)
-    .limit(1),
-    "company_id",
-    "channel",
-)
 
 
 class Facts(msgspec.Struct, frozen=True):
@@ -54,11 +36,11 @@ class Facts(msgspec.Struct, frozen=True):
 
 def facts(tx: ReadTx, key: Key) -> Facts:
     """Facts about a receiver."""
-    company_id, channel = key
     owed = bool(tx.all(select(_MESSAGE.no).where(*_of(key), _UNCONFIRMED).limit(1)))
-    rows = tx.hot(_FACTS, company_id, channel.value)
-    mute_ms, readdressed_ms, asked_ms, held_ms = rows[0] if rows else (0, 0, 0, 0)
-    return Facts(mute_ms or 0, readdressed_ms or 0, asked_ms or 0, owed, held_ms or 0)
+    row = _receiver(tx, key)
+    if row is None:
+        return Facts(owed=owed)
+    return Facts(row.mute_ms or 0, row.readdressed_ms or 0, row.asked_ms or 0, owed, row.held_ms or 0)
 
 
 def mute(tx: ReadTx, company_id: CompanyId | None = None) -> list[Mute]:
@@ -113,7 +95,7 @@ def asked(tx: WriteTx, keys: Iterable[Key], *, now_ms: int) -> None:
 
 def release(tx: WriteTx, key: Key, *, now_ms: int, limit: int) -> int:
     """Mark the receiver responsive and requeue some unconfirmed messages at their former places; return how many."""
-    if tx.hot(_FACTS, key[0], key[1].value):
+    if _receiver(tx, key) is not None:
         _set(tx, key, mute_ms=None)
     first = select(_MESSAGE.no).where(*_of(key), _UNCONFIRMED).order_by(_MESSAGE.no).limit(limit)
     return tx.run(
@@ -125,8 +107,15 @@ def release(tx: WriteTx, key: Key, *, now_ms: int, limit: int) -> int:
 
 def oldest_unconfirmed(tx: ReadTx, key: Key) -> tuple[Row, Content] | None:
     """The oldest message that the receiver did not confirm."""
-    found = tx.hot(_OLDEST_UNCONFIRMED, key[0], key[1].value)
-    return (Row(*found[0][:6]), Content(found[0][2], *found[0][6:])) if found else None
+    row = tx.one(select(push_outbox).where(*_of(key), _UNCONFIRMED).order_by(_MESSAGE.no).limit(1))
+    if row is None:
+        return None
+    waiting, content = ([getattr(row, name) for name in kind.__struct_fields__] for kind in (Row, Content))
+    return Row(*waiting), Content(*content)
+
+
+def _receiver(tx: ReadTx, key: Key) -> Any:
+    return tx.one(select(push_receiver).where(_ROW.company_id == key[0], _ROW.channel == key[1].value))
 
 
 def _of(key: Key) -> tuple[ColumnElement[bool], ...]:

@@ -13,13 +13,16 @@ from tripline.domain.trips import State
 from tripline.store.erasure import erasures
 from tripline.store.scores import scores, sums
 from tripline.store.tables import account, driving_score, gps_event, trip
-from tripline.store.transactions import Hot, ReadTx, WriteTx
+from tripline.store.transactions import ReadTx, WriteTx
 
 
 def of_trip(tx: ReadTx, trip_id: TripId) -> TripDriver:
     """The driver of an existing trip."""
-    row = tx.hot(_ONE, trip_id)[0]
-    no, key, company_id, vehicle_id, begun_ms, state, driver_id, recorded_id, corrected_ms = row
+    row = trip.c
+    driver, recorded = erasures.mentioned(row.user_id), erasures.mentioned(row.recorded_user_id)
+    columns = (row.no, row.id, row.company_id, row.vehicle_id, _BEGUN, row.state, driver, recorded, row.corrected_ms)
+    found = tx.all(select(*columns).where(row.id == trip_id))[0]
+    no, key, company_id, vehicle_id, begun_ms, state, driver_id, recorded_id, corrected_ms = found
     return TripDriver(
         trip_no=no,
         trip_id=TripId(key),
@@ -47,14 +50,15 @@ def change(
     The caller holds the trip and its vehicle (`scores.hold`).
     """
     if driver_id is not None:
-        tx.all(_HOLD, {"of_user": driver_id})  # against a deletion, whose eraser would miss the trip
+        # Against a deletion, whose eraser would miss the trip.
+        tx.all(select(account.c.id).where(account.c.id == driver_id).with_for_update(key_share=True))
     values = {"user_id": driver_id, "recorded_user_id": recorded_id, "corrected_ms": corrected_ms}
     tx.run(update(trip).where(trip.c.no == known.trip_no).values(values))
     _judged(tx, known, driver_id, now_ms=now_ms)
     if driver_id is not None:
-        tx.run(_LATER, {"of_user": driver_id, "of_trip": known.trip_id, "begun_ms": known.begun_ms})
+        _make_latest(tx, driver_id, known)
     if known.driver_id is not None:
-        tx.run(_FORMER, {"of_user": known.driver_id, "of_trip": known.trip_id})
+        _unmake_latest(tx, known.driver_id, known)
 
 
 def renamed(tx: WriteTx, driven: dict[int, UserId | None], *, at_ms: int | None = None) -> None:
@@ -73,52 +77,27 @@ def renamed(tx: WriteTx, driven: dict[int, UserId | None], *, at_ms: int | None 
 
 def _judged(tx: WriteTx, known: TripDriver, driver_id: UserId | None, *, now_ms: int) -> None:
     """Move the score, if any, and name the driver of the newest one in the vehicle's accumulated score."""
-    rows = tx.hot(_ANALYSED, known.trip_no)
-    at_ms = max(now_ms, *(row[0] for row in rows)) if rows else now_ms
+    judged = tx.one(select(driving_score.c.created_ms).where(driving_score.c.trip_no == known.trip_no))
+    at_ms = now_ms if judged is None else max(now_ms, judged.created_ms)
     renamed(tx, {known.trip_no: driver_id}, at_ms=at_ms)
-    if rows and known.vehicle_id is not None and (total := scores.total(tx, known.vehicle_id)) is not None:
+    if judged and known.vehicle_id is not None and (total := scores.total(tx, known.vehicle_id)) is not None:
         newest = scores.newest_driver(tx, known.vehicle_id)
         scores.keep_total(tx, total._replace(user_id=newest, created_ms=max(at_ms + 2, total.created_ms + 1)))
 
 
+def _make_latest(tx: WriteTx, user_id: UserId, known: TripDriver) -> None:
+    """Make it the person's latest trip, unless a later one is."""
+    latest = select(_BEGUN).where(trip.c.id == account.c.latest_trip_id).scalar_subquery()
+    is_earlier = func.coalesce(latest, -1) < known.begun_ms
+    tx.run(update(account).where(account.c.id == user_id, is_earlier).values(latest_trip_id=known.trip_id))
+
+
+def _unmake_latest(tx: WriteTx, user_id: UserId, known: TripDriver) -> None:
+    """If it was the person's latest trip, the one before is."""
+    driven = select(trip.c.id).where(trip.c.user_id == user_id, erasures.kept(trip.c.vehicle_id))
+    before = driven.order_by(trip.c.created_ms.desc(), trip.c.no.desc()).limit(1).scalar_subquery()
+    was_latest = account.c.id == user_id, account.c.latest_trip_id == known.trip_id
+    tx.run(update(account).where(*was_latest).values(latest_trip_id=before))
+
+
 _BEGUN: Final = func.coalesce(trip.c.start_ms, trip.c.created_ms)
-_ONE: Final = Hot(
-    select(
-        trip.c.no,
-        trip.c.id,
-        trip.c.company_id,
-        trip.c.vehicle_id,
-        _BEGUN,
-        trip.c.state,
-        erasures.mentioned(trip.c.user_id),
-        erasures.mentioned(trip.c.recorded_user_id),
-        trip.c.corrected_ms,
-    ).where(trip.c.id == bindparam("id")),
-    "id",
-)
-_ANALYSED: Final = Hot(
-    select(driving_score.c.created_ms).where(driving_score.c.trip_no == bindparam("of_trip")), "of_trip"
-)
-
-
-_HOLD: Final = select(account.c.id).where(account.c.id == bindparam("of_user")).with_for_update(key_share=True)
-_LATER: Final = (
-    update(account)
-    .where(
-        account.c.id == bindparam("of_user"),
-        func.coalesce(select(_BEGUN).where(trip.c.id == account.c.latest_trip_id).scalar_subquery(), -1)
-        < bindparam("begun_ms"),
-    )
-    .values(latest_trip_id=bindparam("of_trip"))
-)
-_FORMER: Final = (
-    update(account)
-    .where(account.c.id == bindparam("of_user"), account.c.latest_trip_id == bindparam("of_trip"))
-    .values(
-        latest_trip_id=select(trip.c.id)
-        .where(trip.c.user_id == bindparam("of_user"), erasures.kept(trip.c.vehicle_id))
-        .order_by(trip.c.created_ms.desc(), trip.c.no.desc())
-        .limit(1)
-        .scalar_subquery()
-    )
-)

@@ -1,16 +1,15 @@
 """Microtrips as they are read back: pages of a trip by key, and the newest of a sensor or vehicle.
 
-A page is one statement, compiled once for each of its shapes. The caller has asked before whether the trip or vehicle
+The caller has asked before whether the trip or vehicle
 is inside the scope (`trips.trip_inside`, `vehicles.inside`).
 
 Not here: trips (`trips.py`), writing both (`batch_rows.py`).
 """
 
 from collections.abc import Sequence
-from functools import cache
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import and_, bindparam, select
+from sqlalchemy import ColumnElement, Select, and_, select
 
 from tripline.domain import bus, ids
 from tripline.domain.access import Scope
@@ -19,37 +18,42 @@ from tripline.domain.stored_trips import StoredMicrotrip
 from tripline.store import lists, scopes
 from tripline.store.lists import Span, UnknownOffset
 from tripline.store.tables import microtrip, trip
-from tripline.store.transactions import Hot, ReadTx
+from tripline.store.transactions import ReadTx
 from tripline.store.trips.trips import IS_THERE, column
 
 
 def of_trip(tx: ReadTx, trip_id: TripId, span: Span) -> Sequence[StoredMicrotrip]:
     """Microtrips of the trip, by creation. Raises `UnknownOffset`."""
-    bounds = lists.numbers(span, None if span.after is None else _no_of(tx, trip_id, span.after))
-    return [StoredMicrotrip(*row) for row in tx.hot(_page(span.ascending), trip_id, *bounds, span.limit)]
+    first, end = lists.numbers(span, None if span.after is None else _no_of(tx, trip_id, span.after))
+    no = microtrip.c.no
+    page = _microtrips().where(trip.c.id == trip_id, no >= first, no < end)
+    rows = tx.all(page.order_by(no if span.ascending else no.desc()).limit(span.limit))
+    return [StoredMicrotrip(*row) for row in rows]
 
 
 def latest_of_sensor(tx: ReadTx, scope: Scope, sensor_id: SensorId) -> StoredMicrotrip | None:
     """The newest microtrip of the sensor's newest trip that has one; None when that trip is outside the scope."""
-    rows = tx.hot(_latest_of_sensor(scope.reaches), sensor_id, scope.user_id, scope.company_id)
-    return StoredMicrotrip(*rows[0][:-1]) if rows and rows[0][-1] else None
+    found = _microtrips(and_(scopes.trips(scope.reaches), IS_THERE)).where(trip.c.sensor_id == sensor_id)
+    row = tx.one(found.order_by(trip.c.no.desc(), microtrip.c.no.desc()).limit(1), scopes.values(scope))
+    return StoredMicrotrip(*row[:-1]) if row and row[-1] else None
 
 
 def latest_of_vehicle(tx: ReadTx, vehicle_id: VehicleId) -> StoredMicrotrip | None:
     """The newest microtrip of the vehicle's newest trip that has one."""
-    rows = tx.hot(_LATEST_OF_VEHICLE, vehicle_id)
-    return StoredMicrotrip(*rows[0]) if rows else None
+    newest = trip.c.created_ms.desc(), trip.c.no.desc(), microtrip.c.no.desc()
+    row = tx.one(_microtrips().where(trip.c.vehicle_id == vehicle_id).order_by(*newest).limit(1))
+    return None if row is None else StoredMicrotrip(*row)
 
 
 def _no_of(tx: ReadTx, trip_id: TripId, microtrip_id: str) -> RowNo:
     """The row number of one of the trip's microtrips: contained in our ids, looked up for a customer's."""
-    no = ids.no_of(microtrip_id)
-    if tx.hot(_IS_MICROTRIP, no, microtrip_id, trip_id):
-        return no
-    named = tx.hot(_OF_CUSTOMER, bus.record_key(trip_id, microtrip_id), microtrip_id, trip_id)
-    if not named:
+    named = select(microtrip.c.no).join(trip, trip.c.no == microtrip.c.trip_no)
+    named = named.where(microtrip.c.id == microtrip_id, trip.c.id == trip_id)
+    found = tx.one(named.where(microtrip.c.no == ids.no_of(microtrip_id)))
+    found = found or tx.one(named.where(microtrip.c.bus_key == bus.record_key(trip_id, microtrip_id)).limit(1))
+    if found is None:
         raise UnknownOffset.of_list()
-    return RowNo(named[0][0])
+    return RowNo(found.no)
 
 
 _OF_MICROTRIP: Final = ("no", "id", "ts", "ty", "payload")
@@ -58,70 +62,15 @@ _MICROTRIP: Final = [
     trip.c.id.label("trip_id"),
     *(column(name) for name in StoredMicrotrip.__struct_fields__[len(_OF_MICROTRIP) + 1 :]),
 ]
-_JOINED: Final = trip.join(microtrip, microtrip.c.trip_no == trip.c.no)
-
-_IS_MICROTRIP: Final = Hot(
-    select(microtrip.c.no)
-    .select_from(_JOINED)
-    .where(microtrip.c.no == bindparam("no"), microtrip.c.id == bindparam("id"), trip.c.id == bindparam("trip")),
-    "no",
-    "id",
-    "trip",
-)
-_OF_CUSTOMER: Final = Hot(
-    select(microtrip.c.no)
-    .select_from(_JOINED)
-    .where(microtrip.c.bus_key == bindparam("key"), microtrip.c.id == bindparam("id"), trip.c.id == bindparam("trip"))
-    .limit(1),
-    *("key", "id", "trip"),
-)
-_LATEST_OF_VEHICLE: Final = Hot(
-    select(*_MICROTRIP)
-    .select_from(_JOINED)
-    .where(trip.c.vehicle_id == bindparam("vehicle"))
-    .order_by(trip.c.created_ms.desc(), trip.c.no.desc(), microtrip.c.no.desc())
-    .limit(1),
-    "vehicle",
-)
 
 
-@cache
-def _latest_of_sensor(reaches: scopes.Reaches) -> Hot:
-    statement = (
-        select(*_MICROTRIP, and_(scopes.trips(reaches), IS_THERE))
-        .select_from(_JOINED)
-        .where(trip.c.sensor_id == bindparam("sensor"))
-        .order_by(trip.c.no.desc(), microtrip.c.no.desc())
-        .limit(1)
-    )
-    return Hot(statement, "sensor", scopes.USER, scopes.COMPANY)
-
-
-@cache
-def _page(ascending: bool) -> Hot:
-    order = microtrip.c.no if ascending else microtrip.c.no.desc()
-    statement = (
-        select(*_MICROTRIP)
-        .select_from(_JOINED)
-        .where(trip.c.id == bindparam("trip"), microtrip.c.no >= bindparam("first"), microtrip.c.no < bindparam("end"))
-        .order_by(order)
-        .limit(bindparam("limit"))
-    )
-    return Hot(statement, "trip", "first", "end", "limit")
+def _microtrips(*more: ColumnElement[Any]) -> Select[Any]:
+    return select(*_MICROTRIP, *more).join_from(trip, microtrip, microtrip.c.trip_no == trip.c.no)
 
 
 def samples(tx: ReadTx, vehicle_id: VehicleId, *, since_ms: int, limit: int) -> list[bytes]:
     """Samples of the vehicle's trips that opened since then, newest message first; of at most `limit` messages."""
-    return [row[0] for row in tx.hot(_SAMPLES, vehicle_id, since_ms, limit)]
-
-
-_SAMPLES: Final = Hot(
-    select(microtrip.c.samples)
-    .join_from(trip, microtrip, microtrip.c.trip_no == trip.c.no)
-    .where(trip.c.vehicle_id == bindparam("of_vehicle"), trip.c.created_ms >= bindparam("since_ms"), IS_THERE)
-    .order_by(trip.c.created_ms.desc(), trip.c.no.desc(), microtrip.c.no.desc())
-    .limit(bindparam("most")),
-    "of_vehicle",
-    "since_ms",
-    "most",
-)
+    packed = select(microtrip.c.samples).join_from(trip, microtrip, microtrip.c.trip_no == trip.c.no)
+    lately = packed.where(trip.c.vehicle_id == vehicle_id, trip.c.created_ms >= since_ms, IS_THERE)
+    newest = lately.order_by(trip.c.created_ms.desc(), trip.c.no.desc(), microtrip.c.no.desc())
+    return [row.samples for row in tx.all(newest.limit(limit))]

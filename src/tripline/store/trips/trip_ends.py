@@ -6,37 +6,31 @@ Not here: every sample of a trip (`microtrips.py`), words for a position.
 import math
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import Any
 
-from sqlalchemy import BigInteger, ColumnElement, bindparam, literal_column, select
+from sqlalchemy import literal_column, select
 
 from tripline.domain import samples
 from tripline.domain.vehicle_days import Ends, Point
 from tripline.store.tables import microtrip, trip
-from tripline.store.transactions import Hot, ReadTx
-
-AT_ONCE: Final = 64
-"""Trips in one statement."""
+from tripline.store.transactions import ReadTx
 
 
 def ends_of(tx: ReadTx, nos: Sequence[int]) -> dict[int, Ends]:
     """Return the ends of these trips that have samples, by their first and last microtrip."""
-    found: dict[int, Ends] = {}
-    for at in range(0, len(nos), AT_ONCE):
-        some = [*nos[at : at + AT_ONCE]]
-        filled = some + [-1] * (AT_ONCE - len(some))
-        for no, first, last in tx.hot(_ENDS, *filled):
-            if first is not None:
-                found[no] = Ends(next(_points(first), None), _last(last))
-    return found
+    of_trip = select(microtrip.c.samples).where(microtrip.c.trip_no == trip.c.no).limit(literal_column("1"))
+    first, last = (of_trip.order_by(order).scalar_subquery() for order in (microtrip.c.no, microtrip.c.no.desc()))
+    rows = tx.all(select(trip.c.no, first.label("first"), last.label("last")).where(trip.c.no.in_(nos)))
+    return {row.no: Ends(next(_points(row.first), None), _last(row.last)) for row in rows if row.first is not None}
 
 
 def shares_before(tx: ReadTx, nos: Iterable[int], at_ms: int) -> dict[int, float]:
     """Return the share of each trip's path, 0 to 1, that was driven before an instant; none of a trip that stood."""
+    path = select(microtrip.c.samples).order_by(microtrip.c.no)
     found: dict[int, float] = {}
     for no in nos:
         before, whole, last = 0.0, 0.0, None
-        for (packed,) in tx.hot(_PATH, no):
+        for (packed,) in tx.all(path.where(microtrip.c.trip_no == no)):
             for time_ms, lat, lon, *_ in _records(packed):
                 if math.isnan(lat) or math.isnan(lon):
                     continue
@@ -63,19 +57,3 @@ def _points(packed: bytes) -> Iterator[Point]:
 
 def _last(packed: bytes) -> Point | None:
     return next(iter(deque(_points(packed), maxlen=1)), None)
-
-
-_ONE: Final[ColumnElement[Any]] = literal_column("1")
-_OF_TRIP: Final = select(microtrip.c.samples).where(microtrip.c.trip_no == trip.c.no).limit(_ONE)
-_NOS: Final = [f"no_{number}" for number in range(AT_ONCE)]
-_ENDS: Final = Hot(
-    select(
-        trip.c.no,
-        _OF_TRIP.order_by(microtrip.c.no).scalar_subquery().label("first"),
-        _OF_TRIP.order_by(microtrip.c.no.desc()).scalar_subquery().label("last"),
-    ).where(trip.c.no.in_([bindparam(name, type_=BigInteger) for name in _NOS])),
-    *_NOS,
-)
-_PATH: Final = Hot(
-    select(microtrip.c.samples).where(microtrip.c.trip_no == bindparam("trip_no")).order_by(microtrip.c.no), "trip_no"
-)

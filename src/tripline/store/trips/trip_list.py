@@ -491,8 +491,8 @@ def _one(shape: _Shape) -> Hot:
 _FIELDS: Final = tuple(name for name in ListedTrip.__struct_fields__ if name not in ("limit_known", "harsh_known"))
 
 
-@cache
-def _shown(named: scopes.Reaches, size: int) -> Hot:
+def _shown(named: scopes.Reaches, nos: list[int]) -> Select[Any]:
+    """Select the fields of these trips and their quality."""
     person = account.alias("person")
     special: dict[str, ColumnElement[Any]] = {
         "vehicle_no": vehicle.c.vehicle_no,
@@ -505,35 +505,25 @@ def _shown(named: scopes.Reaches, size: int) -> Hot:
     }
     of_score = ("score", "added_m", "driving_ms", "accel", "de_accel", "over_speed")
     columns = [special[name] if name in special else (_S if name in of_score else _T)[name] for name in _FIELDS]
-    rows = (
-        trip.outerjoin(vehicle, vehicle.c.id == _T.vehicle_id)
+    return (
+        select(*columns, _T.quality)
+        .outerjoin_from(trip, vehicle, vehicle.c.id == _T.vehicle_id)
         .outerjoin(person, person.c.id == _T.user_id)
         .outerjoin(driving_score, _S.trip_no == _T.no)
+        .where(_T.no.in_(nos))
     )
-    names = [f"no_{number}" for number in range(size)]
-    nos = [bindparam(name, type_=BigInteger) for name in names]
-    statement = select(*columns, _T.quality).select_from(rows).where(_T.no.in_(nos))
-    return Hot(statement, *names, scopes.USER, scopes.COMPANY)
-
-
-AT_ONCE: Final = 64
-"""Trips that one statement shows."""
 
 
 def _listed(tx: ReadTx, query: TripQuery, nos: list[int], named: scopes.Reaches) -> list[ListedTrip]:
     """Return these trips, in their order."""
     found: dict[int, ListedTrip] = {}
-    statement = _shown(named, AT_ONCE)
-    for begin in range(0, len(nos), AT_ONCE):
-        some = nos[begin : begin + AT_ONCE]
-        filled = some + [-1] * (AT_ONCE - len(some))
-        for *values, body in tx.hot(statement, *filled, query.scope.user_id, query.scope.company_id):
-            given = dict(zip(_FIELDS, values, strict=True))
-            # SQLite has no type for them.
-            given |= {name: bool(given[name]) for name in ("parking", "disputed")}
-            if body is not None:
-                judged = quality.read(body)
-                given |= {"limit_known": judged.limits.known, "harsh_known": judged.harsh_known}
-            each = ListedTrip(**given)
-            found[each.no] = each
+    for *values, body in tx.all(_shown(named, nos), scopes.values(query.scope)):
+        given = dict(zip(_FIELDS, values, strict=True))
+        # SQLite has no type for them.
+        given |= {name: bool(given[name]) for name in ("parking", "disputed")}
+        if body is not None:
+            judged = quality.read(body)
+            given |= {"limit_known": judged.limits.known, "harsh_known": judged.harsh_known}
+        each = ListedTrip(**given)
+        found[each.no] = each
     return [found[no] for no in nos if no in found]
