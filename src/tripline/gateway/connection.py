@@ -151,7 +151,6 @@ class Connection(asyncio.Protocol):
         _log.debug("device.closed", sensor=self.sensor_id, reason=self._reason or LOST, detail=self._detail)
 
     def settled(self, tokens: list[int]) -> None:
-        """Acknowledge committed messages, in one write."""
         self.under_way -= len(tokens)
         if self._transport is None or self._reason:
             return
@@ -160,7 +159,6 @@ class Connection(asyncio.Protocol):
             self._release(UNACKNOWLEDGED)
 
     def abandoned(self) -> None:
-        """Close after the loss of all offered frames: the device must resend them, on a new connection."""
         self.under_way = 0
         self.end(OUTAGE)
 

@@ -132,7 +132,6 @@ class Roster:
         return None if session is None else session.seen_ms
 
     async def send(self, sensor_id: SensorId, topic: str, body: bytes) -> Delivery:
-        """Send a message at QoS 1, or at a lower granted one."""
         session = self._sessions.get(sensor_id)
         if session is None:
             return Delivery.NOT_CONNECTED

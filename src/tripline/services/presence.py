@@ -119,7 +119,6 @@ class PresenceKeeper:
         self._put(change if before is None else replace(change, lost_ms=before.lost_ms, reason=before.reason))
 
     def lost(self, sensor_id: SensorId, session_no: RowNo, at_ms: int, *, seen_ms: int, reason: str) -> None:
-        """Record the end of a session, unless a newer one took its place."""
         metrics.DISCONNECTS.labels(reason).inc()
         self._pop_callable(sensor_id, session_no)
         if self._live.get(sensor_id) != session_no:

@@ -44,7 +44,6 @@ class HttpCarrier:
         await self._client.aclose()
 
     async def unpause(self, mdn: str, *, request_id: str) -> None:
-        """Ask for it. Raises `CarrierRefusedError` or `Outage`."""
         try:
             async with asyncio.timeout(self._timeout_s):
                 answer = await self._asked({"mdn": mdn, "requestId": request_id})

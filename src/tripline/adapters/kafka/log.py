@@ -26,14 +26,12 @@ class KafkaLog:
         self._partitions: list[int] = []
 
     async def identity(self) -> str:
-        """The topic's name with the id that brokers gave it. Raises `Outage`."""
         asked = self._admin.describe_topics(TopicCollection([self._topic]), request_timeout=_WAIT_S)
         described: Any = await _answer(asked[self._topic])
         self._partitions = [partition.id for partition in described.partitions]
         return f"{self._topic}@{described.topic_id}"
 
     async def ends(self) -> dict[int, int]:
-        """Partition -> the offset that its next message will have. Raises `Outage`."""
         await self.identity()
         latest = {TopicPartition(self._topic, partition): OffsetSpec.latest() for partition in self._partitions}  # type: ignore[no-untyped-call]
         answers = self._admin.list_offsets(latest, request_timeout=_WAIT_S)

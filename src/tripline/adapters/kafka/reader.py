@@ -113,7 +113,6 @@ class KafkaReader:
         self._thread.start()
 
     async def read(self, most: int | None = None) -> BusBatch:
-        """The next messages, at least one and so many at most; waits for them."""
         while True:
             with self._lock:
                 self._arrived.clear()
@@ -127,25 +126,21 @@ class KafkaReader:
             await self._arrived.wait()
 
     def kept(self, batch: BusBatch) -> BusBatch:
-        """The batch without messages of partitions that are another member's by now."""
         with self._lock:
             return self._holdings.kept(batch)
 
     def done(self, batch: BusBatch) -> None:
-        """The batch is stored: the group goes on behind it, once those read before it are done."""
         with self._lock:
             self._due |= self._holdings.done(batch)
             self._lock.notify_all()
 
     def skip(self, offsets: Mapping[BusPartition, int]) -> None:
-        """Messages before these offsets are stored: continue there."""
         with self._lock:
             ours = self._holdings.skip(offsets)
             self._due |= ours
             self._skips |= ours
 
     def explain(self, doing: Callable[[], str]) -> None:
-        """`doing` describes the state of the batch in progress, for log lines."""
         self._doing = doing
 
     async def close(self) -> None:

@@ -72,7 +72,6 @@ class KafkaWriter:
 
     @property
     def crowded(self) -> bool:
-        """True if so many messages wait that senders should pause."""
         return len(self._producer) >= self._crowded_at
 
     @property
@@ -91,7 +90,6 @@ class KafkaWriter:
             raise _trouble(error.args[0]) from error
 
     async def deliver(self, notes: Sequence[BusNote]) -> None:
-        """Write messages; all are stored when this returns. Raises `Outage`, or `BusMessageRefusedError`."""
         if not notes:
             return
         waiting = _Waiting(len(notes), self._loop)
@@ -103,7 +101,6 @@ class KafkaWriter:
             raise _trouble(error)
 
     async def reach(self, topic: str) -> None:
-        """See whether brokers answer. Raises `Outage`."""
         producer = self._producer
         try:
             await asyncio.to_thread(producer.list_topics, topic, REACH_S)

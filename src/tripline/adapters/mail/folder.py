@@ -23,7 +23,6 @@ class MailFolder:
         self._clock = clock
 
     async def send(self, letter: Letter) -> None:
-        """Keep the letter. Raises `Outage` when the folder cannot be written to, `LetterRefusedError`."""
         now_ms = self._clock()
         content = message_of(letter, sender=self._sender, now_ms=now_ms).as_bytes()
         try:

@@ -40,7 +40,6 @@ class SmtpMailer:
         self._tls = None if settings.security == "none" else _context(settings.ca)
 
     async def send(self, letter: Letter) -> None:
-        """Give the letter to the server. Raises `Outage`, `LetterRefusedError`."""
         message = message_of(letter, sender=self._settings.sender, now_ms=self._clock())
         server = f"The mail server {self._settings.host}:{self._settings.port}"
         client = self._client()

@@ -67,7 +67,7 @@ class _Open(NamedTuple):
 
 
 class BaseMaps:
-    """One for each process; used on its event loop."""
+    """Implements `ports.maps.BaseMap`. One for each process; used on its event loop."""
 
     def __init__(
         self, folder: Path, *, file: Path | None = None, monotonic: Callable[[], float] = time.monotonic
@@ -90,7 +90,6 @@ class BaseMaps:
         return self._now().shown
 
     async def tile(self, zoom: int, column: int, row: int) -> MapTile | None:
-        """A tile; None: nothing is there."""
         number = zxy_to_tileid(zoom, column, row)
         while True:
             now = self._now()
@@ -107,7 +106,6 @@ class BaseMaps:
                 return found[0] if len(found) == 1 else await self._one_of(number, found)
 
     def unpacked(self, tile: MapTile) -> bytes:
-        """The uncompressed body of a tile. Raises `Outage` when it is damaged."""
         try:
             return _unpacked(tile)
         except TileFileError as error:

@@ -27,7 +27,7 @@ else:
 
 
 class MapPlaceNames:
-    """One for each process."""
+    """Implements `ports.maps.PlaceNames`. One for each process."""
 
     def __init__(self, folder: Path, *, maps: OpenMaps | None = None) -> None:
         """`maps`: those that the process has open already."""
@@ -37,7 +37,6 @@ class MapPlaceNames:
         """By the folder of the map."""
 
     def named(self, points: Sequence[Point], *, language: str) -> list[PlaceName]:
-        """The road and the place of each point."""
         names = [PlaceName("", "")] * len(points)
         if not points or not stamps.stamp(self._folder):
             return names

@@ -75,7 +75,7 @@ class WayMatcher(Protocol):
 
 
 class OsmRoads:
-    """One for each process."""
+    """Implements `ports.maps.RoadMatcher`. One for each process."""
 
     def __init__(
         self,
@@ -99,7 +99,6 @@ class OsmRoads:
         return bool(stamps.stamp(self._folder))
 
     def located(self, drives: "Drives") -> "Located":
-        """The drives with roads and limits, by the first map that knows the road. Raises `RoadsOutage`."""
         count = drives.time_ms.size
         limit_kmh, road = np.full(count, np.nan), np.full(count, -1, np.int32)
         source = np.full(count, LimitSource.NONE, np.int8)
@@ -155,13 +154,11 @@ class OsmRoads:
         return RoadHere(best.name, best.limit_kmh) if all(each.limit_kmh == best.limit_kmh for each in near) else None
 
     def lost(self) -> Sequence[LostMap]:
-        """The maps that cannot be read, by name."""
         if not self.has_maps:
             return ()
         return [LostMap(each.name, each.why) for each in map_files.lost(self._folder)]
 
     def reach(self) -> None:
-        """Ask the other matcher how it is, where there is one. Raises `RoadsOutage`."""
         if self._asked is not None:
             self._asked.reach()
 

@@ -56,7 +56,7 @@ class _Order(NamedTuple):
 
 
 class MapService:
-    """One for each process."""
+    """Implements `ports.maps.MapKeeper`. One for each process."""
 
     def __init__(self, folder: Path, *, most_bytes: int, clock: Clock) -> None:
         self._folder = folder.absolute()
@@ -65,16 +65,13 @@ class MapService:
         self._orders: asyncio.Queue[_Order] = asyncio.Queue()
 
     async def maps(self) -> Maps:
-        """The maps, and the import that has not come to a good end."""
         return await asyncio.to_thread(self._maps)
 
     async def remove(self, name: str) -> None:
-        """Forget a map. Raises `NotFound`, `MapsBusy`, `Outage`."""
         await asyncio.to_thread(self._remove, name)
 
     @contextlib.asynccontextmanager
     async def arrival(self, name: str, *, country: str) -> AsyncIterator["Arrival"]:
-        """Takes in the file of an area; nothing of it is left unless it was taken in whole."""
         arriving = Arrival(self._folder, name, country, self._clock, self._orders.put_nowait)
         try:
             async with _ended_by(arriving.is_cancelled):
@@ -84,13 +81,11 @@ class MapService:
             arriving.end()
 
     async def go_on(self, name: str) -> Standing:
-        """Go on with the import of an area that ended before it was done. Raises `NothingToContinue`, `MapsBusy`."""
         order = await asyncio.to_thread(self._again, name)
         self._orders.put_nowait(order)
         return _running(order)
 
     async def cancel(self, name: str) -> None:
-        """End the import of an area, or forget one that ended. Raises `NotFound`, `MapsBusy`, `Outage`."""
         if not await asyncio.to_thread(self._marked, name) or not await self._settled(name):
             raise NotFound("map_import", name=name)
 
@@ -220,7 +215,6 @@ class Arrival:
         await asyncio.to_thread(self._write, piece)
 
     async def finish(self) -> Standing:
-        """That was all: it is imported when this arrival ends. Raises as `write`."""
         if self._file is None:
             self._check()
             await asyncio.to_thread(self._write, self._head)

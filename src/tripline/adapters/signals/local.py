@@ -20,12 +20,10 @@ class LocalSignals:
         self._listeners: dict[str, list[Callable[[str], None]]] = defaultdict(list)
 
     def notify(self, subject: str, detail: str = "") -> None:
-        """Notify every subscriber of the subject; never blocks, never raises."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._deliver, subject, detail)
 
     def subscribe(self, subject: str, listener: Callable[[str], None]) -> None:
-        """Call the listener (on the event loop, quickly) with the detail of each notification."""
         self._listeners[subject].append(listener)
 
     async def run(self) -> None:

@@ -61,17 +61,14 @@ class PostgresSignals:
         """Set while we receive from other processes."""
 
     def notify(self, subject: str, detail: str = "") -> None:
-        """Notify every subscriber of the subject, in all processes; never blocks, never raises."""
         self._local.notify(subject, detail)
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._queue, (subject, detail))
 
     def subscribe(self, subject: str, listener: Callable[[str], None]) -> None:
-        """Call the listener (on the event loop, quickly) with the detail of each notification."""
         self._local.subscribe(subject, listener)
 
     async def run(self) -> None:
-        """Exchange notifications with other processes until cancelled; then send the rest of the queue."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._for_ever(self._listen))

@@ -55,7 +55,6 @@ class BufferIntake:
         """Time of the latest failure, by the loop's clock."""
 
     def offer(self, source: Source, topic: str, body: bytes, received_ms: int, token: int) -> None:
-        """Write one frame. Cheap; never blocks. Preserves the order of a source's frames."""
         self._send(source, frames.packed(topic, received_ms, body), token)
 
     def refuse(
@@ -66,7 +65,6 @@ class BufferIntake:
 
     @property
     def crowded(self) -> bool:
-        """True if sources should stop reading until there is room."""
         return self._writer.crowded
 
     @property
@@ -85,7 +83,6 @@ class BufferIntake:
         self._stop.set()
 
     def delivered(self, tickets: list[Ticket]) -> None:
-        """Acknowledge frames that every replica has."""
         self._troubled = False
         self._under_way -= len(tickets)
         now_s = self._loop.time()

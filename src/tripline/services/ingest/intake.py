@@ -97,20 +97,16 @@ class Intake:
         signals.subscribe(observe.SIGNAL_SENSOR_CHANGED, self._sensor_changed)
 
     def offer(self, source: Source, topic: str, body: bytes, received_ms: int, token: int) -> None:
-        """Queue one frame. Cheap; never blocks. Preserves the order of a source's frames."""
         self._queue(Frame(source, topic, body, received_ms, token))
 
     def refuse(
         self, source: Source, topic: str, head: bytes, received_ms: int, token: int, reason: str, size: int
     ) -> None:
-        """Queue a publish that the gateway refused: its first bytes go to the rejected-message log, and it is settled
-        in order."""
         refused = Rejected(reason=reason, detail=f"{size} bytes", body=head)
         self._queue(Frame(source, topic, head, received_ms, token, refused))
 
     @property
     def crowded(self) -> bool:
-        """True if sources should stop reading until their next `settled`."""
         return len(self._waiting) >= self._settings.backlog or self._size >= BACKLOG_BYTES or self.away
 
     async def let_go_of(self, deleted: Collection[str]) -> None:

@@ -60,7 +60,6 @@ class EveryDevice:
         signals.subscribe(observe.SIGNAL_DEVICE_SENT, self._sent)
 
     async def send(self, sensor_id: SensorId, topic: str, body: bytes) -> Delivery:
-        """Send a message at QoS 1, or at the lower QoS that the device requested. Raises `Outage`."""
         if self._here is not None and await self._is_here(self._here, sensor_id):
             return await self._here.send(sensor_id, topic, body)
         if not self._node.shared:
