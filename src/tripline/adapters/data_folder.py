@@ -158,5 +158,4 @@ class Hold:
         return True
 
     def release(self) -> None:
-        """Let the next server have the folder."""
         os.close(self._descriptor)

@@ -117,17 +117,14 @@ class Connection(asyncio.Protocol):
 
     @property
     def is_open(self) -> bool:
-        """True until the end is decided."""
         return self._transport is not None and not self._reason
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The socket (and TLS) is open."""
         self._transport = cast("asyncio.Transport", transport)
         self._transport.set_write_buffer_limits(high=self._around.config.write_buffer)
         self._around.opened(self, self._transport)
 
     def data_received(self, data: bytes) -> None:
-        """Process received bytes."""
         try:
             self._act_on(self._session.receive(data))
         except Exception as error:  # noqa: BLE001  a bug costs this connection, never the process
@@ -142,7 +139,6 @@ class Connection(asyncio.Protocol):
         self.end(SLOW_READER)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The socket is closed."""
         if self._transport is not None:
             self._around.newcomers.forget(self._transport)
         self._transport = None
@@ -174,7 +170,6 @@ class Connection(asyncio.Protocol):
         return packet_id
 
     def is_subscribed(self, topic: str) -> bool:
-        """True if the device subscribed to the topic."""
         return self._session.is_subscribed(topic)
 
     def admitted(self, sensor_id: SensorId) -> None:
@@ -218,7 +213,6 @@ class Connection(asyncio.Protocol):
             self._leave()
 
     def end(self, reason: str) -> None:
-        """Close immediately."""
         if self._transport is not None:
             self._reason = self._reason or reason
             self._transport.abort()
@@ -311,7 +305,6 @@ class Connection(asyncio.Protocol):
             self._transport.resume_reading()
 
     def _leave(self) -> None:
-        """Report the end of the session to roster and presence."""
         if not self._entered:
             return
         # Before the socket closes: no call waits for a TLS goodbye, which may take two seconds (docs/decisions/107).
@@ -349,7 +342,6 @@ class Connection(asyncio.Protocol):
         _log.info("device.refused", code=int(code), peer=peer[0] if peer else "")
 
     def fail(self, error: Exception) -> None:
-        """Log an unexpected error and close."""
         _log.error("device.error", sensor=self.sensor_id, exc_info=error)
         self.end(BUG)
 

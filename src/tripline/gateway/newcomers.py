@@ -39,7 +39,6 @@ class Shares(Generic[Item]):
         self._change(holder, change)
 
     def drop(self, item: Item) -> None:
-        """Remove the item, if present."""
         holder = self._holders.pop(item, None)
         if holder is not None:
             items = self._items[holder]
@@ -92,11 +91,9 @@ class Newcomers:
 
     @property
     def held(self) -> int:
-        """Bytes that count."""
         return self._bytes.total
 
     def add(self, transport: asyncio.Transport) -> None:
-        """Count a new connection."""
         self._open.put(transport, address_of(transport), 1)
 
     def note(self, transport: asyncio.Transport, size: int) -> None:

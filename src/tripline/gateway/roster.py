@@ -104,7 +104,6 @@ class Roster:
             metrics.DEVICES.set(len(self._sessions))
 
     def find(self, sensor_id: SensorId) -> LiveSession | None:
-        """The sensor's session, if it is connected."""
         return self._sessions.get(sensor_id)
 
     def sessions(self) -> list[tuple[SensorId, str, RowNo]]:
@@ -118,7 +117,6 @@ class Roster:
             session.end(reason)
 
     def session_of(self, sensor_id: SensorId) -> RowNo | None:
-        """The number of the sensor's session; None: no session."""
         session = self._sessions.get(sensor_id)
         return None if session is None else session.session_no
 
@@ -140,7 +138,6 @@ class Roster:
         return Delivery.CONGESTED if session.is_subscribed(topic) else Delivery.NOT_SUBSCRIBED
 
     def drop(self, sensor_id: SensorId, reason: str) -> None:
-        """End the session of a sensor that was deleted or has a new credential."""
         if self._admissions:
             self._drops += 1
             self._dropped[sensor_id] = self._drops

@@ -73,7 +73,6 @@ class TlsListener:
         return self._context.wrap_bio(self.incoming, self.outgoing, server_side=True)
 
     def abort(self) -> None:
-        """Close every socket with an unfinished handshake."""
         for shell in list(self.unfinished):
             shell.abort()
 
@@ -144,17 +143,14 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
             self._inner.data_received(plain)
 
     def pause_writing(self) -> None:
-        """Forward that too many bytes are unsent."""
         if self._inner is not None:
             self._inner.pause_writing()
 
     def resume_writing(self) -> None:
-        """Forward that the bytes were sent."""
         if self._inner is not None:
             self._inner.resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The socket is closed."""
         self._transport = None
         self._closing = True
         self._stop_timer()
@@ -164,7 +160,6 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
             self._listener.turns.wait(partial(self._inner.connection_lost, exc), address=self._address, begun=True)
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Encrypt and send."""
         if self._transport is not None and not self._closing and self._tls is not None:
             self._tls.write(data)
             self._transport.write(self._listener.outgoing.read())
@@ -183,37 +178,30 @@ class TlsShell(asyncio.Protocol, asyncio.Transport):
         self._timer = self._listener.loop.call_later(self._listener.shutdown_s, self.abort)
 
     def abort(self) -> None:
-        """Close immediately."""
         self._closing = True
         self._listener.unfinished.pop(self, None)
         if self._transport is not None:
             self._transport.abort()
 
     def is_closing(self) -> bool:
-        """True after `close` or `abort`, or if the socket is closed."""
         return self._closing
 
     def pause_reading(self) -> None:
-        """Leave incoming bytes in the socket."""
         if self._transport is not None:
             self._transport.pause_reading()
 
     def resume_reading(self) -> None:
-        """Read incoming bytes again."""
         if self._transport is not None:
             self._transport.resume_reading()
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        """Set the number of unsent bytes that pauses writing."""
         if self._transport is not None:
             self._transport.set_write_buffer_limits(high=high, low=low)
 
     def get_write_buffer_size(self) -> int:
-        """The number of unsent bytes."""
         return 0 if self._transport is None else self._transport.get_write_buffer_size()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """Extra information from the socket's transport."""
         return default if self._transport is None else self._transport.get_extra_info(name, default)
 
     def get_protocol(self) -> asyncio.BaseProtocol:

@@ -33,7 +33,6 @@ class Line:
         return len(self._in_order)
 
     def add(self, step: Step, address: str) -> None:
-        """Add a step of this address."""
         self._added += 1
         self._in_order[self._added] = address
         self._of.setdefault(address, deque()).append((self._added, step))

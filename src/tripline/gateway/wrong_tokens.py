@@ -83,7 +83,6 @@ class WrongTokens:
         self._remember(self._wrong, key, refused)
 
     def admitted(self, address: str, token: str, *, now_s: float) -> None:
-        """Record the token of a sensor."""
         self._remember(self._right, token, None)
         self._wrong.pop((address, hash(token)), None)
         if address in self._addresses:

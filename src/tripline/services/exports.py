@@ -277,12 +277,10 @@ class Csv:
         self._ready: list[bytes] = []
 
     def add(self, sheet: Sequence[Sequence[Cell]]) -> None:
-        """Write these rows."""
         self._ready.append(self._write(cooperative.each(sheet)))
         self._write = csv_files.written_on
 
     def ready(self) -> list[bytes]:
-        """The bytes written so far."""
         ready, self._ready = self._ready, []
         return [b"".join(ready)]
 
@@ -315,7 +313,6 @@ class Xlsx:
         """A cancelled export closes the workbook while a thread may still write rows."""
 
     def add(self, sheet: Sequence[Sequence[Cell]]) -> None:
-        """Write these rows."""
         with self._lock:
             for row, cells in enumerate(cooperative.each(sheet), self._at):
                 for column, cell in enumerate(cells):
@@ -340,7 +337,6 @@ class Xlsx:
         return [piece] if piece else []
 
     def close(self) -> None:
-        """Remove the folder."""
         with self._lock, self._folder:
             if self._file is None:
                 self._book.close()

@@ -60,7 +60,6 @@ class Node:
             log.info("node.entered", slot=self._slot, node=node_id, roles=self._roles)
 
     async def run(self) -> None:
-        """Send a heartbeat every few seconds, until cancelled."""
         while self._store.shared:
             await asyncio.sleep(BEAT_S)
             try:
@@ -121,7 +120,6 @@ class Undertaker:
         self._since_s: float | None = None
 
     async def run(self) -> None:
-        """Check every few seconds, until cancelled."""
         while self._store.shared:
             try:
                 await self.look(asyncio.get_running_loop().time())

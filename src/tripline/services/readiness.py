@@ -124,7 +124,6 @@ class Readiness:
         self._listeners = "stopping"
 
     async def run(self) -> None:
-        """Check every few seconds, until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             while True:
                 await self.look(tasks)
@@ -210,7 +209,6 @@ class Readiness:
         self._road_server = await asyncio.to_thread(RoadServer.asked, self._reach_roads)
 
     def _tell(self) -> None:
-        """Log changes."""
         report = self.report()
         if report.status in ("starting", "stopping") or report.ready is self._was_ready:
             return

@@ -42,7 +42,6 @@ class Places:
 
     @property
     def taken(self) -> int:
-        """The sum of all sizes."""
         return sum(each.size for each in self._held)
 
     def enter(self, holder: Holder, end: End, *, size: int = 1) -> Held[End] | None:
@@ -134,7 +133,6 @@ class Turns:
                 self._go_on()
 
     def _go_on(self) -> None:
-        """Start the next turn."""
         if self._is_taken or not self._waiting:
             return
         following = self._rota.next(self._waiting, lambda each: (each.operator, each.size))

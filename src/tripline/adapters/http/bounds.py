@@ -78,7 +78,6 @@ class Causes:
         """For each cause: the end of its log pause, and its occurrences since."""
 
     def tell(self, cause: str, *, limit: int, address: str) -> None:
-        """A peer met the bound."""
         until, times = self._quiet.get(cause, (0.0, 0))
         now = self._now()
         if now < until:

@@ -95,7 +95,6 @@ class Connection(HttpToolsProtocol):
         self._deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A peer connected; its first request is awaited."""
         shared = self._shared
         peer = transport.get_extra_info("peername")
         self._peer = self._address = addresses.form(peer[0]) if peer else addresses.UNKNOWN
@@ -109,7 +108,6 @@ class Connection(HttpToolsProtocol):
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The peer is gone."""
         self._waiting = False
         self._watch()
         self._unset_keepalive_if_required()
@@ -127,7 +125,6 @@ class Connection(HttpToolsProtocol):
         self.url = b""
 
     def resume_writing(self) -> None:
-        """Everything is sent."""
         self._outlet.drained()
         super().resume_writing()
 
@@ -177,7 +174,6 @@ class Connection(HttpToolsProtocol):
                 return
 
     def on_message_begin(self) -> None:
-        """The first byte of a request, or its head once more."""
         if self._offers:
             self._offers, self._in_head = False, True
             super().on_message_begin()
@@ -227,7 +223,6 @@ class Connection(HttpToolsProtocol):
         super().on_headers_complete()
 
     def on_chunk_header(self) -> None:
-        """The size of a chunk was read."""
         self._around -= CHUNK_BYTES
         self._chunks += 1
         more = self._chunks - self._bounds.chunks
@@ -249,7 +244,6 @@ class Connection(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """End the request, whose body is complete."""
         if self._offers:
             return
         self._waiting = False
@@ -269,7 +263,6 @@ class Connection(HttpToolsProtocol):
             self._rest()
 
     def on_response_complete(self) -> None:
-        """An answer is written; release its request."""
         self._outlet.sent()
         if not self.pipeline:
             self._forget_bodies()

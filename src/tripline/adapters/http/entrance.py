@@ -75,7 +75,6 @@ class Entrance(asyncio.Protocol):
         self._gauge = metrics.CONNECTIONS.labels(listener.name)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """A peer connected."""
         self._transport = cast("asyncio.Transport", transport)
         peer = transport.get_extra_info("peername")
         address = addresses.form(peer[0]) if peer else addresses.UNKNOWN
@@ -102,11 +101,9 @@ class Entrance(asyncio.Protocol):
             self._transport.close()
 
     def eof_received(self) -> bool | None:
-        """The peer sends nothing more."""
         return None if self._inner is None else self._inner.eof_received()
 
     def pause_writing(self) -> None:
-        """Too much is unsent."""
         if self._inner is not None:
             self._inner.pause_writing()
 
@@ -115,7 +112,6 @@ class Entrance(asyncio.Protocol):
             self._inner.resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The socket is closed."""
         if self._timer is not None:
             self._timer.cancel()
         if self._counted is not None:
@@ -128,7 +124,6 @@ class Entrance(asyncio.Protocol):
             self._inner.connection_lost(exc)
 
     def abort(self) -> None:
-        """Close at once."""
         if self._transport is not None:
             self._transport.abort()
 

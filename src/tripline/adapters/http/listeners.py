@@ -63,7 +63,6 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
-        """Signals are the program's own business."""
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -105,7 +104,6 @@ class _Server(uvicorn.Server):
         self.opened.set()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Finish running requests, then close all connections."""
         await super().shutdown(sockets)
         self._looking.cancel()
         for listener in self._listeners:
@@ -113,7 +111,6 @@ class _Server(uvicorn.Server):
                 entrance.abort()
 
     def _inside(self, shared: Shared) -> Make:
-        """The factory of the protocols behind the entrances."""
         make: Make = functools.partial(
             Connection, config=self.config, server_state=self.server_state, app_state=self.lifespan.state, shared=shared
         )

@@ -91,14 +91,12 @@ class Outlet(asyncio.Transport):
         return now - self.since > bounds.stall_s
 
     def drained(self) -> None:
-        """Everything is sent."""
         self._unread.pop(self, None)
         self._release()
         if self._closing:
             self._transport.close()
 
     def lost(self) -> None:
-        """The connection is over."""
         self._closing = False
         self.drained()
 
@@ -133,7 +131,6 @@ class Outlet(asyncio.Transport):
             self.drained()
 
     def close(self) -> None:
-        """Close once everything is sent."""
         self._flush()
         self._closing = True
         if self._transport.get_write_buffer_size():
@@ -142,28 +139,23 @@ class Outlet(asyncio.Transport):
             self._transport.close()
 
     def abort(self) -> None:
-        """Close at once."""
         self._closing = True
         self._release()
         self._transport.abort()
 
     def is_closing(self) -> bool:
-        """True if nothing more will be written."""
         return self._closing or self._transport.is_closing()
 
     def pause_reading(self) -> None:
-        """Leave incoming bytes in the socket."""
         self._transport.pause_reading()
 
     def resume_reading(self) -> None:
         self._transport.resume_reading()
 
     def get_write_buffer_size(self) -> int:
-        """How many bytes are unsent."""
         return self._transport.get_write_buffer_size()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """Information from the socket's transport."""
         return self._transport.get_extra_info(name, default)
 
     def _flush(self) -> None:

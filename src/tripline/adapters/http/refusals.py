@@ -31,7 +31,6 @@ class Refusal(msgspec.Struct, frozen=True):
         return b"".join([head, *(b"%b: %b\r\n" % each for each in headers), b"connection: close\r\n\r\n", body])
 
     async def send(self, send: Any, now_ms: int) -> None:
-        """Answer in place of the application."""
         _, headers, body = self._parts(now_ms)
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
         await send({"type": "http.response.body", "body": body})

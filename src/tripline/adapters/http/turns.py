@@ -84,7 +84,6 @@ class Slices:
         return bool(self._waiting)
 
     def add(self, address: str, data: bytes) -> None:
-        """More arrived, from this address."""
         is_turn_taken = bool(self._waiting)
         if len(data) <= SLICE:
             self._waiting.append(data)
@@ -94,7 +93,6 @@ class Slices:
             self._take_turn(address)
 
     def clear(self) -> None:
-        """The connection was lost."""
         self._waiting.clear()
 
     def _take_turn(self, address: str) -> None:

@@ -53,11 +53,9 @@ class Holdings:
 
     @property
     def idle(self) -> bool:
-        """True if no batch is open."""
         return not self._open
 
     def gain(self, partitions: Iterable[BusPartition]) -> None:
-        """Take over partitions that were assigned."""
         since = next(self._numbers)
         came = dict.fromkeys(partitions, since)
         self._since.update(came)
@@ -141,7 +139,6 @@ class Holdings:
 
     @property
     def under_way(self) -> int:
-        """How many messages are under way."""
         return sum(batch.size for batch in self._open if not batch.done)
 
     def busy(self, partitions: Iterable[BusPartition]) -> bool:

@@ -179,7 +179,6 @@ class _Waiting:
         self._missing = number
 
     def delivered(self, tickets: list[Any]) -> None:
-        """These are kept."""
         self._missing -= len(tickets)
         if self._missing == 0:
             self._end(None)

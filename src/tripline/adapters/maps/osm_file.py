@@ -139,7 +139,6 @@ class _Roads:
         self._lost = 0
 
     def take(self, way: Any) -> None:
-        """Take a way, if it is a road."""
         # Most ways are skipped by their raw tags, before these are copied.
         if classes.class_of(way.tags) is None:
             return

@@ -80,15 +80,12 @@ class Answer:
             self.retry_after = value.decode("latin-1").strip()
 
     def on_headers_complete(self) -> None:
-        """llhttp: the headers have ended."""
         self._headers_ended = True
 
     def on_body(self, part: bytes) -> None:
-        """llhttp: some of the body."""
         self.start = (self.start + part)[:START_MAX]
 
     def on_message_complete(self) -> None:
-        """llhttp: the answer has ended."""
         assert self._parser is not None
         if self.hopeless or not self._parser.should_keep_alive():
             self.hopeless = True

@@ -108,7 +108,6 @@ class HttpWebhooks:
                 connection.abort()
 
     async def close(self) -> None:
-        """Close every connection."""
         for connection in list(self._open):
             connection.abort()
 
@@ -294,19 +293,16 @@ class _Connection(asyncio.Protocol):
         self._stop_timer()
 
     def abort(self) -> None:
-        """Hang up at once."""
         self._end()
         if self._transport is not None:
             self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """asyncio: the connection is established, with TLS if used."""
         assert isinstance(transport, asyncio.Transport) or hasattr(transport, "write")
         self._transport = transport  # type: ignore[assignment]
         self._alive.add(self)
 
     def data_received(self, data: bytes) -> None:
-        """asyncio: bytes came."""
         if self.waits:
             self.abort()  # nobody asked
             return
@@ -332,7 +328,6 @@ class _Connection(asyncio.Protocol):
             self._keep(LINGER_S)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """asyncio: it is over."""
         self._end()
         self._tell(self.answered or _LostError(silent=self.silent))
 

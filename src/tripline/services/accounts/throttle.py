@@ -98,7 +98,6 @@ class Throttle:
         return wait_ms
 
     def failed(self, account: str, address: str, *, now_ms: int) -> None:
-        """Record a failed attempt."""
         key = _pair(account, address)
         pair, alone = self._count(key, now_ms), self._address(address, now_ms)
         _end(pair)

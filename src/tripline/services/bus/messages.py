@@ -82,7 +82,6 @@ class Outcome(msgspec.Struct):
     """Devices' own messages (4.14) that are not processed yet, as the devices would send them."""
 
     def add(self, other: "Outcome") -> None:
-        """Add another outcome to this one."""
         self.counts += other.counts
         self.refused += other.refused
         self.headed |= other.headed

@@ -46,7 +46,6 @@ class Silence:
         self._clock = clock
 
     async def run(self) -> None:
-        """End silent trips, until cancelled."""
         await periodically(self.end_silent, every_s=LOOK_S, log=_log, failed="trip.failed")
 
     async def end_silent(self) -> int:

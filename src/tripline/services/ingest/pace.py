@@ -23,7 +23,6 @@ class Pace:
         self.size = most
 
     def took(self, number: int, worked_s: float) -> None:
-        """Record that `number` frames took `worked_s` to process."""
         if worked_s > AIM_S:
             self.size = max(self._least, min(self.size, int(number * AIM_S / worked_s)))
         elif worked_s < AIM_S / 2:

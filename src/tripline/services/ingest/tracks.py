@@ -286,7 +286,6 @@ class Tracks:
         self.forget([key for key, track in self._tracks.items() if track.names(owners)])
 
     def forget_all(self) -> None:
-        """Reload every sensor."""
         self._tracks.clear()
 
     def forget_idle(self, *, before_ms: int) -> None:

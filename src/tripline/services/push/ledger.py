@@ -80,20 +80,17 @@ class Ledger:
         return len(self._page) >= FULL
 
     def delivered(self, key: Key, no: RowNo) -> None:
-        """Record a delivered message."""
         self._page.delivered.append(no)
         self._page.receivers.setdefault(key, []).append(no)
         self._wake()
 
     def postponed(self, key: Key, result: Result) -> None:
-        """Record a message to retry."""
         self._page.postponed.append(result)
         self._page.failed[key] += 1
         self._page.errors[key] = result.error
         self._wake()
 
     def parked(self, key: Key, result: Result) -> None:
-        """Record a parked message."""
         self._page.parked.append(result)
         self._page.receivers.setdefault(key, []).append(result.no)
         self._page.given_up[key] += 1

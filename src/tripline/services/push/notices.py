@@ -182,7 +182,6 @@ class Post(msgspec.Struct):
     """As `outbox.RESULTS` takes them."""
 
     def tell(self, result: Result) -> None:
-        """Add a result for its receivers."""
         call = result.call
         if (wishes := self._wishes.get(call.company_id)) is None:
             verbatim = rpc_calls.wants_results(self.tx, call.company_id)

@@ -59,7 +59,6 @@ class Rests:
         return max(self._until_ms if self.down else 0, self.held_ms)
 
     def fail(self, sensor_id: SensorId, now_ms: int) -> None:
-        """Count a failure."""
         self.failures += 1
         if not self.down:
             self._lanes.add(sensor_id)
@@ -68,7 +67,6 @@ class Rests:
             self._rests += 1
 
     def end(self) -> None:
-        """Forget all failures."""
         self.failures = self._rests = self._until_ms = 0
         self._lanes.clear()
 
@@ -139,7 +137,6 @@ class Queue:
 
     @property
     def down(self) -> bool:
-        """Messages of several sensors failed in a row."""
         return self._rests.down
 
     @property
@@ -242,7 +239,6 @@ class Queue:
         return self._after
 
     def not_read(self) -> None:
-        """Record a failed read."""
         self._reading, self._more, self._rewound = False, True, False
         self._drop_forgotten()
 

@@ -249,7 +249,6 @@ class Calls:
 
 
 def _is_said(standing: Standing) -> bool:
-    """True if the device sent an acknowledgement or a result."""
     return standing.response is not None or standing.result is not None
 
 
@@ -289,7 +288,6 @@ class Overdue:
         self._clock = clock
 
     async def run(self) -> None:
-        """Sweep every few seconds, until cancelled."""
         await poll_loop.periodically(self.sweep, every_s=EVERY_S, log=log, failed="rpc.failed")
 
     async def sweep(self) -> int:
