@@ -23,6 +23,7 @@ from tripline.ports.outages import Fault, StoreOutage
 from tripline.services import doctor
 from tripline.store import migrate
 from tripline.store.database import inspection, sqlite, sqlite_files
+from tripline.store.transactions import Crew
 
 if TYPE_CHECKING:
     from tripline.store.database import postgres
@@ -77,7 +78,7 @@ async def _examined_own(config: Config, *, repair: bool) -> doctor.Report:
     )
     if blind or seen.schema != seen.newest_schema:
         return doctor.Report(doctor.about(seen, now_ms=clock.now_ms()))
-    store = sqlite.SqliteStore(database)
+    store = sqlite.SqliteStore(database).of(Crew.WORK)
     try:
         findings = [*doctor.about(seen, now_ms=clock.now_ms()), await doctor.checked(store, repair=repair)]
         return await store.read(lambda tx: doctor.reported(tx, findings, now_ms=clock.now_ms()))
@@ -101,7 +102,7 @@ async def _examined_shared(config: Config, *, repair: bool) -> doctor.Report:
     findings = [doctor.schema(schema, newest), certificate, *authority]
     if schema != newest:
         return doctor.Report(findings)
-    store = postgres.PostgresStore(url, readers=1, writers=1)
+    store = postgres.PostgresStore(url, readers=1, writers=1).of(Crew.WORK)
     try:
         seen = await store.read(lambda tx: inspection.look(tx, clock=clock.now_ms))
         findings += [*doctor.about_shared(seen), await doctor.checked(store, repair=repair)]

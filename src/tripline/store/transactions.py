@@ -176,60 +176,11 @@ class WriteTx(ReadTx):
         raise NotImplementedError
 
 
-class Store(Protocol):
-    """Opens transactions. Raises `ports.outages.StoreOutage` when the database is away, full or damaged."""
+class Database(Protocol):
+    """A database with threads of its own for every crew; adapters implement it. See `Store`."""
 
     troubles: Troubles
-    """Errors of the latest transactions."""
-
-    async def write(self, work: Callable[[WriteTx], T], *, locked: bool = False) -> T:
-        """Run the work in one durable transaction; its result is returned after the commit.
-
-        On a shared database the work is repeated after a collision, so it must have no effects other than rows.
-        `locked` work takes its own locks, in the order of `docs/locks.md`, and sees commits of others meanwhile.
-        """
-
-    async def read(self, work: Callable[[ReadTx], T], *, consistent: bool = True) -> T:
-        """Run the work on one consistent view, off the event loop.
-
-        If not `consistent`, each statement may see a different state; use it for a single statement or for rows that
-        never change, as it costs less.
-        """
-
-    async def read_short(self, work: Callable[[ReadTx], T], *, consistent: bool = True) -> T:
-        """As `read`, for look-ups by key that take less than a thread hop: may run on the event loop itself."""
-
-    async def ask(self, statement: Hot, *values: Any) -> list[tuple[Any, ...]]:
-        """Return every row of one query by key that takes less than a thread hop: on the event loop, with either
-        database, in its own transaction. Raises `Outage`."""
-
-    async def prove(self) -> None:
-        """Check that the database is usable, unless recent transactions prove it. Cheap enough to repeat often. Raises
-        `ports.outages.Outage`; `troubles` holds the result."""
-
-    @property
-    def shared(self) -> bool:
-        """True if processes on other machines may use the database: caches must then be claimed
-        (`store/ingest/claims.py`)."""
-
-    @property
-    def foreign_commits(self) -> int:
-        """How often another process was seen to commit. Read inside `write`'s work it is exact: while it equals the
-        number seen when something was cached from rows, that still holds."""
-
-    def alone(self) -> contextlib.AbstractAsyncContextManager[None]:
-        """Block commits of other processes on an unshared database until this one commits. Earlier reads then remain
-        valid unless this process wrote in between. Raises `Outage`."""
-
-    def of(self, crew: Crew) -> "Store":
-        """The same database through the threads of this crew; a store that was just opened works for `Crew.WORK`."""
-
-    async def close(self) -> None:
-        """Finish queued work, then close every connection."""
-
-
-class Database(Store, Protocol):
-    """A store with every crew of its own; adapters implement it."""
+    shared: bool
 
     async def write(self, work: Callable[[WriteTx], T], *, locked: bool = False, crew: Crew = Crew.WORK) -> T:
         """As `Store.write`."""
@@ -246,52 +197,77 @@ class Database(Store, Protocol):
     async def prove(self, *, crew: Crew = Crew.WORK) -> None:
         """As `Store.prove`."""
 
+    @property
+    def foreign_commits(self) -> int:
+        """As `Store.foreign_commits`."""
 
-class CrewStore:
-    """A database through the threads of one crew. Implements `Store`."""
+    def alone(self) -> contextlib.AbstractAsyncContextManager[None]:
+        """As `Store.alone`."""
+
+    async def close(self) -> None:
+        """As `Store.close`."""
+
+
+class Store:
+    """A database through the threads of one crew: opens transactions.
+
+    Raises `ports.outages.StoreOutage` when the database is away, full or damaged.
+    """
 
     def __init__(self, database: Database, crew: Crew) -> None:
-        self._database = database
-        self._crew = crew
+        self.database = database
+        self.crew = crew
         self.troubles = database.troubles
+        """Errors of the latest transactions."""
+        self.shared = database.shared
+        """True if processes on other machines may use the database: caches must then be claimed
+        (`store/ingest/claims.py`)."""
 
     async def write(self, work: Callable[[WriteTx], T], *, locked: bool = False) -> T:
-        """Run the work in one durable transaction."""
-        return await self._database.write(work, locked=locked, crew=self._crew)
+        """Run the work in one durable transaction; its result is returned after the commit.
+
+        On a shared database the work is repeated after a collision, so it must have no effects other than rows.
+        `locked` work takes its own locks, in the order of `docs/locks.md`, and sees commits of others meanwhile.
+        """
+        return await self.database.write(work, locked=locked, crew=self.crew)
 
     async def read(self, work: Callable[[ReadTx], T], *, consistent: bool = True) -> T:
-        """Run the work on one consistent view, off the event loop."""
-        return await self._database.read(work, consistent=consistent, crew=self._crew)
+        """Run the work on one consistent view, off the event loop.
+
+        If not `consistent`, each statement may see a different state; use it for a single statement or for rows that
+        never change, as it costs less.
+        """
+        return await self.database.read(work, consistent=consistent, crew=self.crew)
 
     async def read_short(self, work: Callable[[ReadTx], T], *, consistent: bool = True) -> T:
-        return await self._database.read_short(work, consistent=consistent, crew=self._crew)
+        """As `read`, for look-ups by key that take less than a thread hop: may run on the event loop itself."""
+        return await self.database.read_short(work, consistent=consistent, crew=self.crew)
 
     async def ask(self, statement: Hot, *values: Any) -> list[tuple[Any, ...]]:
-        """Every row of one look-up by key."""
-        return await self._database.ask(statement, *values, crew=self._crew)
+        """Return every row of one query by key that takes less than a thread hop: on the event loop, with either
+        database, in its own transaction. Raises `Outage`."""
+        return await self.database.ask(statement, *values, crew=self.crew)
 
     async def prove(self) -> None:
-        """See whether the database can be used. Raises `ports.outages.Outage`."""
-        await self._database.prove(crew=self._crew)
-
-    @property
-    def shared(self) -> bool:
-        """Processes on other machines may use the database."""
-        return self._database.shared
+        """Check that the database is usable, unless recent transactions prove it. Cheap enough to repeat often. Raises
+        `ports.outages.Outage`; `troubles` holds the result."""
+        await self.database.prove(crew=self.crew)
 
     @property
     def foreign_commits(self) -> int:
-        """How often another process was seen to commit."""
-        return self._database.foreign_commits
+        """How often another process was seen to commit. Read inside `write`'s work it is exact: while it equals the
+        number seen when something was cached from rows, that still holds."""
+        return self.database.foreign_commits
 
     def alone(self) -> contextlib.AbstractAsyncContextManager[None]:
-        """On a database of our own: no other process commits inside."""
-        return self._database.alone()
+        """Block commits of other processes on an unshared database until this one commits. Earlier reads then remain
+        valid unless this process wrote in between. Raises `Outage`."""
+        return self.database.alone()
 
-    def of(self, crew: Crew) -> Store:
+    def of(self, crew: Crew) -> "Store":
         """The same database through the threads of this crew."""
-        return self._database.of(crew)
+        return Store(self.database, crew)
 
     async def close(self) -> None:
-        """Close the database, for every crew."""
-        await self._database.close()
+        """Finish queued work, then close every connection, of every crew."""
+        await self.database.close()

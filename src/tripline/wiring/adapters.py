@@ -33,7 +33,7 @@ from tripline.ports.webhooks import WebhookSender
 from tripline.store import migrate
 from tripline.store.database import sqlite_files
 from tripline.store.database.sqlite import SqliteStore
-from tripline.store.transactions import Store
+from tripline.store.transactions import Crew, Store
 
 if TYPE_CHECKING:
     from tripline.adapters.carrier import http as carrier_http
@@ -189,9 +189,10 @@ def store(config: Config, folder: Path) -> Store:
     (`tripline migrate`). Raises `DatabaseError`, `DataFolderError`."""
     if config.store.url:
         migrate.check_shared(config.store.url)
-        return postgres.PostgresStore(config.store.url, readers=config.store.readers, writers=config.store.writers)
+        shared = postgres.PostgresStore(config.store.url, readers=config.store.readers, writers=config.store.writers)
+        return shared.of(Crew.WORK)
     _upgraded(folder)
-    return SqliteStore(folder / data_folder.DATABASE, readers=config.store.readers)
+    return SqliteStore(folder / data_folder.DATABASE, readers=config.store.readers).of(Crew.WORK)
 
 
 def signals(config: Config) -> Signals:

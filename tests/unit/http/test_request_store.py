@@ -104,7 +104,7 @@ async def test_read_that_takes_too_long_is_refused_in_words(app: Rest, monkeypat
     async def too_long(*_: Any, **__: Any) -> None:
         raise ReadTooLong
 
-    monkeypatch.setattr(app.contexts.context.store._store, "read", too_long)
+    monkeypatch.setattr(app.contexts.context.store.database, "read", too_long)
     answer = await app.call(login, "GET", LIST)
     body = answer.json()
     status, code, after, message = answer.status_code, body["errorCode"], answer.headers["retry-after"], body["message"]

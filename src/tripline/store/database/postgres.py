@@ -35,7 +35,7 @@ from tripline.store.database import faults
 from tripline.store.database.faults import Troubles
 from tripline.store.database.postgres_statements import require
 from tripline.store.database.postgres_threads import BEGIN_LOCKED, BEGIN_READ, BEGIN_WRITE, NO_BEGIN, Threads
-from tripline.store.transactions import LONGEST_REQUEST_S, Crew, CrewStore, Hot, ReadTx, Store, WriteTx
+from tripline.store.transactions import LONGEST_REQUEST_S, Crew, Hot, ReadTx, Store, WriteTx
 
 Connects: TypeAlias = Callable[[], psycopg.Connection[Any]]
 _AUTO: Final = PyFormat.AUTO
@@ -255,6 +255,10 @@ class _OfCrew(NamedTuple):
 class PostgresStore:
     """A store that any number of processes share. Connections are opened when they are needed first."""
 
+    shared = True
+    foreign_commits = 0
+    """Commits of other processes are unknown, so caches must be claimed."""
+
     def __init__(
         self,
         url: str,
@@ -325,21 +329,11 @@ class PostgresStore:
 
     def of(self, crew: Crew) -> Store:
         """The same database through the threads of this crew."""
-        return CrewStore(self, crew)
+        return Store(self, crew)
 
     async def prove(self, *, crew: Crew = Crew.WORK) -> None:
         """Check that the server answers; the heartbeat of every process checks writes. Raises `Outage`."""
         await self.read(lambda tx: tx.one(text("SELECT 1")), crew=crew)
-
-    @property
-    def shared(self) -> bool:
-        """True if processes on other machines may use the database."""
-        return True
-
-    @property
-    def foreign_commits(self) -> int:
-        """Always 0: other processes' commits are unknown, so caches must be claimed."""
-        return 0
 
     def alone(self) -> contextlib.AbstractAsyncContextManager[None]:
         """Do nothing: claims protect cached state here."""

@@ -26,7 +26,7 @@ from sqlalchemy.util import LRUCache
 from tripline.ports.outages import Fault, StoreOutage
 from tripline.store.database import checkpoints, faults, sqlite_files
 from tripline.store.database.faults import Troubles
-from tripline.store.transactions import LONGEST_REQUEST_S, Crew, CrewStore, Hot, ReadTooLong, ReadTx, Store, WriteTx
+from tripline.store.transactions import LONGEST_REQUEST_S, Crew, Hot, ReadTooLong, ReadTx, Store, WriteTx
 
 T = TypeVar("T")
 PROVED_S: Final = 30.0
@@ -230,6 +230,8 @@ class _WriteQueue:
 class SqliteStore:
     """The store of a single node. Open it on the event loop's thread."""
 
+    shared = False
+
     def __init__(
         self,
         path: Path,
@@ -255,7 +257,8 @@ class SqliteStore:
         self._read_lanes: list[_Lane] = []
         self._view_end: asyncio.Handle | None = None
         self._version = self._data_version()
-        self._foreign_commits = 0
+        self.foreign_commits = 0
+        """How often another process was seen to commit; looked at with the write lock in hand, at every write."""
         # A commit would carry the log over now and then, and devices would wait: `checkpoints` does it beside.
         self._writer.driver.execute("PRAGMA wal_autocheckpoint=0")
         self._file = _identity(path)
@@ -286,7 +289,7 @@ class SqliteStore:
 
     def of(self, crew: Crew) -> Store:
         """The same file through the threads of this crew."""
-        return CrewStore(self, crew)
+        return Store(self, crew)
 
     async def prove(self, *, crew: Crew = Crew.WORK) -> None:
         """Check that a commit succeeds, unless a recent one did. Raises `Outage`."""
@@ -305,16 +308,6 @@ class SqliteStore:
             yield
         finally:
             await self._on_writer(self._writer.let_go, first=True)
-
-    @property
-    def shared(self) -> bool:
-        """True if processes on other machines may use the database."""
-        return False
-
-    @property
-    def foreign_commits(self) -> int:
-        """How often another process was seen to commit; looked at with the write lock in hand, at every write."""
-        return self._foreign_commits
 
     async def close(self) -> None:
         """Finish queued work, then close every connection."""
@@ -369,7 +362,7 @@ class SqliteStore:
         version = self._data_version()
         if version != self._version:
             self._version = version
-            self._foreign_commits += 1
+            self.foreign_commits += 1
 
     def _finish_checkpoint(self, within_s: float) -> bool:
         until = time.monotonic() + within_s
