@@ -10,16 +10,20 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Update, and_, delete, func, insert, or_, select, update
 
-from tripline.domain.exports import KEPT_MS, NEXT, UNFINISHED, Event, Export, Form, State
+from tripline.domain.exports import KEPT_MS, NEXT, UNFINISHED, Event, Export, State
 from tripline.domain.ids import RecordId, UserId
 from tripline.domain.shares import Held, Holder
+from tripline.store import records
 from tripline.store.tables import account, company, export, export_piece
-from tripline.store.transactions import AnyRow, ReadTx, WriteTx
+from tripline.store.transactions import ReadTx, WriteTx
 
 SILENT_MS: Final = 60_000
 """After so long without a word another one makes the export anew."""
 _FIELDS: Final = Export.__struct_fields__
 _COLUMNS: Final = [export.c[name] for name in _FIELDS]
+
+
+_export: Final = records.maker(Export)
 _HOLDERS: Final = (
     select(
         export.c.id,
@@ -153,8 +157,3 @@ def _waiting(now_ms: int) -> ColumnElement[bool]:
 
 def _held(rows: Sequence[Any]) -> list[Held[RecordId]]:
     return [Held(RecordId(row.id), Holder(row.operator, row.company, row.account_id)) for row in rows]
-
-
-def _export(row: AnyRow) -> Export:
-    values = row._mapping
-    return Export(**{**values, "form": Form(values["form"]), "state": State(values["state"])})

@@ -11,13 +11,15 @@ from sqlalchemy import ColumnElement, Select, Subquery, and_, bindparam, delete,
 from tripline.domain.access import Scope
 from tripline.domain.delegations import Relation, Standing
 from tripline.domain.ids import CompanyId
-from tripline.store import lists, scopes
+from tripline.store import lists, records, scopes
 from tripline.store.listing.engine import Filter, ListSpec
 from tripline.store.tables import company, company_relation, vehicle_company
 from tripline.store.transactions import ReadTx, WriteTx
 
 _RECEIVER: Final = company.alias("receiver")
-_FIELDS: Final = list(Relation.__struct_fields__)
+
+
+_made: Final = records.maker(Relation)
 
 
 def standing(tx: ReadTx, from_company: CompanyId, to_company: CompanyId) -> Standing:
@@ -39,7 +41,7 @@ def of_company(
     Raises `UnknownOffset`.
     """
     rows = lists.page(tx, _LIST, scope, {"company": company_id, _KIND[delegated]: True}, window)
-    return [Relation(**dict(zip(_FIELDS, row, strict=True))) for row in rows]
+    return [_made(row) for row in rows]
 
 
 def insert_new(tx: WriteTx, new: Relation) -> None:

@@ -13,15 +13,17 @@ from tripline.domain.access import Scope
 from tripline.domain.delegations import Delegation
 from tripline.domain.ids import CompanyId, RecordId, VehicleId
 from tripline.domain.vehicles import Vehicle
-from tripline.store import lists, positions, reach
+from tripline.store import lists, positions, reach, records
 from tripline.store.fleet.vehicles import OwnedVehicle
 from tripline.store.listing.engine import Filter, ListSpec
 from tripline.store.tables import company, vehicle, vehicle_company
 from tripline.store.transactions import ReadTx, WriteTx
 
 _RECEIVER: Final = company.alias("receiver")
+
+
+_made: Final = records.maker(Delegation)
 _ROW: Final = vehicle_company.alias("delegation")
-_FIELDS: Final = list(Delegation.__struct_fields__)
 
 
 def count_of_vehicle(tx: ReadTx, vehicle_id: VehicleId) -> int:
@@ -51,7 +53,7 @@ def of_vehicle(tx: ReadTx, scope: Scope, vehicle_id: VehicleId, window: lists.Wi
     Raises `UnknownOffset`.
     """
     rows = lists.page(tx, _LIST, scope, {"vehicle": vehicle_id}, window)
-    return [Delegation(**dict(zip(_FIELDS, row, strict=True))) for row in rows]
+    return [_made(row) for row in rows]
 
 
 def insert_new(

@@ -14,7 +14,7 @@ from tripline.domain import people
 from tripline.domain.access import Authority, Scope
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.people import Change, User
-from tripline.store import lists, reach, scopes
+from tripline.store import lists, reach, records, scopes
 from tripline.store.accounts.accounts import login_form
 from tripline.store.database import uniqueness
 from tripline.store.erasure import erasures
@@ -31,10 +31,12 @@ _LOOKED_UP: Final[dict[str, ColumnElement[str]]] = {
     .scalar_subquery(),
 }
 """The vehicle driven now; the trip driven last, unless its vehicle was deleted a moment ago."""
-_FIELDS: Final = list(User.__struct_fields__)
 _COLUMNS: Final[list[ColumnElement[Any]]] = [
-    _LOOKED_UP[name].label(name) if name in _LOOKED_UP else account.c[name] for name in _FIELDS
+    _LOOKED_UP[name].label(name) if name in _LOOKED_UP else account.c[name] for name in User.__struct_fields__
 ]
+
+
+_user: Final = records.maker(User)
 
 
 def find(tx: ReadTx, scope: Scope, roles: Roles, user_id: UserId) -> tuple[User, bool] | None:
@@ -136,10 +138,3 @@ _LIST: Final = lists.by_name(listing.SPEC, account, _COLUMNS)
 def _only(tx: ReadTx, statement: Hot, scope: Scope, key: str) -> tuple[User, bool] | None:
     rows = tx.hot(statement, key, scope.user_id, scope.company_id)
     return (_user(rows[0]), bool(rows[0][-1])) if rows else None
-
-
-def _user(row: tuple[Any, ...]) -> User:
-    """The account of a row that begins with `_COLUMNS`."""
-    values = dict(zip(_FIELDS, row, strict=False))
-    told = {"authority": Authority(values["authority"]), "enabled": bool(values["enabled"])}
-    return User(**{**values, **told})

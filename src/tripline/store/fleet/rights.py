@@ -8,14 +8,13 @@ from sqlalchemy import ColumnElement, Select, Subquery, bindparam, delete, exist
 from tripline.domain.access import Authority, Scope
 from tripline.domain.delegations import Right, UserRole
 from tripline.domain.ids import CompanyId, UserId, VehicleId
-from tripline.store import lists, positions, reach, scopes
+from tripline.store import lists, positions, reach, records, scopes
 from tripline.store.listing.engine import Filter, ListSpec
 from tripline.store.tables import account, company, vehicle, vehicle_user
 from tripline.store.transactions import ReadTx, WriteTx
 
 _RIGHT: Final = vehicle_user.alias("granted")
 """The predicates of scopes ask `vehicle_user` too; by another name the two are not mixed up."""
-_FIELDS: Final = list(Right.__struct_fields__)
 
 
 _HELD: Final = vehicle_user.c
@@ -160,7 +159,10 @@ _COLUMNS: Final = (
     vehicle.c.vehicle_no,
     _RIGHT.c.user_role,
 )
-"""In the order of `_FIELDS`."""
+"""In the order of `Right`."""
+
+
+_right: Final = records.maker(Right)
 _OF_USER: Final = _RIGHT.c.user_id == bindparam("user")
 
 
@@ -195,8 +197,3 @@ _LIST: Final = ListSpec(
     always=(Filter(where=account.c.id == _RIGHT.c.user_id), Filter(where=vehicle.c.id == _RIGHT.c.vehicle_id)),
     shown=_shown,
 )
-
-
-def _right(row: Sequence[Any]) -> Right:
-    values = dict(zip(_FIELDS, row, strict=True))
-    return Right(**{**values, "user_role": UserRole(values["user_role"])})

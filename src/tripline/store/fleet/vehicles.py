@@ -14,7 +14,7 @@ from tripline.domain import keys, vehicles
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
 from tripline.domain.vehicles import Vehicle
-from tripline.store import lists, reach, scopes
+from tripline.store import lists, reach, records, scopes
 from tripline.store.database import uniqueness
 from tripline.store.fleet import number_keys
 from tripline.store.listing import vehicles as listing
@@ -27,12 +27,12 @@ _COUNTED: Final[dict[str, ColumnElement[int]]] = {
 }
 """Counted when read, so that they are never wrong."""
 _STORED: Final = [name for name in Vehicle.__struct_fields__ if name not in _COUNTED]
-_FIELDS: Final = (*_STORED, *_COUNTED)
 _COLUMNS: Final[list[ColumnElement[Any]]] = [
-    *(vehicle.c[name] for name in _STORED),
-    *(count.label(name) for name, count in _COUNTED.items()),
+    _COUNTED[name].label(name) if name in _COUNTED else vehicle.c[name] for name in Vehicle.__struct_fields__
 ]
-"""In the order of `_FIELDS`."""
+
+
+_vehicle: Final = records.maker(Vehicle)
 
 
 class OwnedVehicle(NamedTuple):
@@ -163,10 +163,3 @@ def _find_by_number(reaches: scopes.Reaches) -> Hot:
 
 
 _LIST: Final = lists.by_name(listing.SPEC, vehicle, _COLUMNS)
-
-
-def _vehicle(row: tuple[Any, ...]) -> Vehicle:
-    """The vehicle of a row that begins with `_COLUMNS`."""
-    values = dict(zip(_FIELDS, row, strict=False))
-    values["status"] = vehicles.Status(values["status"])
-    return Vehicle(**values)

@@ -5,14 +5,14 @@ Not here: finding the rows (`engine.py`), the noun's columns and filters (its ow
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
-from functools import cache
-from typing import Any, Final, Generic, NamedTuple, TypeVar, get_args
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import msgspec
-from msgspec.structs import fields, replace
+from msgspec.structs import replace
 from sqlalchemy import Column, ColumnElement, FromClause, Select, Subquery, select
 
 from tripline.domain.access import Scope
+from tripline.store import records
 from tripline.store.fleet import number_keys
 from tripline.store.listing.engine import ListQuery, ListSpec, query_of
 from tripline.store.listing.pages import Page, PageRequest
@@ -76,7 +76,8 @@ class NounList(msgspec.Struct, Generic[F, R], frozen=True, eq=False, kw_only=Tru
         found = self.spec.page(tx, self._query(scope, filters), page_request, *more)
         if not found.rows and (other := self._in_other_form(tx, scope, filters)) is not None:
             found = self.spec.page(tx, self._query(scope, other), page_request, *more)
-        return found.mapped(maker(self.record))
+        make = records.maker(self.record)
+        return found.mapped(lambda row: make(row[2:]))
 
     def count(self, tx: ReadTx, scope: Scope | None, filters: F) -> int:
         """Return how many rows inside the scope the filters let pass."""
@@ -93,27 +94,6 @@ class NounList(msgspec.Struct, Generic[F, R], frozen=True, eq=False, kw_only=Tru
             return None
         number = number_keys.other_form(tx, self.number, scope, getattr(filters, SEARCH))
         return None if number is None else replace(filters, search=number)
-
-
-@cache
-def maker(record: type[R]) -> Callable[[tuple[Any, ...]], R]:
-    """Return a function that makes the record of the columns behind place and key."""
-    kinds = [(at, kind) for at, each in enumerate(fields(record)) if (kind := _kind_of(each.type))]
-
-    def make(row: tuple[Any, ...]) -> R:
-        values = [*row[2:]]
-        for at, kind in kinds:
-            if values[at] is not None:
-                values[at] = kind(values[at])
-        return record(*values)
-
-    return make
-
-
-def _kind_of(annotation: Any) -> Callable[[Any], Any] | None:
-    """Return the type of a field that databases keep as a number or text: bool or an enumeration, or either or None."""
-    types = (each for each in (annotation, *get_args(annotation)) if isinstance(each, type))
-    return next((each for each in types if each is bool or issubclass(each, Enum)), None)
 
 
 def by_field(spec: ListSpec, scope: Scope | None, filters: msgspec.Struct) -> ListQuery:

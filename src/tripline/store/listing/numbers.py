@@ -14,7 +14,7 @@ from sqlalchemy import Column, ColumnElement, Select, and_, bindparam, false, fu
 from tripline.domain import fields
 from tripline.domain.access import Authority, Reach, Scope
 from tripline.domain.ids import SensorId, UserId
-from tripline.store import endings, prefixes, reach, scopes
+from tripline.store import endings, prefixes, reach, records, scopes
 from tripline.store.listing.engine import beside_index
 from tripline.store.tables import account, carrier_line, company, sensor, vehicle
 from tripline.store.tables.base import lowered
@@ -46,6 +46,10 @@ class PersonMatch(msgspec.Struct, frozen=True, kw_only=True):
     company_name: str
 
 
+_line: Final = records.maker(LineMatch)
+_person: Final = records.maker(PersonMatch)
+
+
 def lines(tx: ReadTx, scope: Scope, beginning: str, *, limit: int) -> list[LineMatch]:
     """Sensors inside the scope whose line's telephone number, ICCID or IMSI begins so, then those where it ends so."""
     found: dict[str, LineMatch] = {}
@@ -58,7 +62,7 @@ def lines(tx: ReadTx, scope: Scope, beginning: str, *, limit: int) -> list[LineM
         for name in ("mdn", "iccid", "imsi"):
             rows += tx.hot(_ended_lines(scope.reaches, name), *_of(scope), limit, *endings.values(beginning))
     for row in rows:
-        found.setdefault(row[0], LineMatch(**dict(zip(_LINE, row, strict=True))))
+        found.setdefault(row[0], _line(row))
     return list(found.values())[:limit]
 
 
@@ -77,8 +81,7 @@ def people(tx: ReadTx, scope: Scope, text: str, *, limit: int) -> list[PersonMat
 
 def _take(found: dict[str, PersonMatch], rows: Sequence[tuple[Any, ...]]) -> None:
     for row in rows:
-        person = dict(zip(_PERSON, row, strict=True))
-        found.setdefault(row[0], PersonMatch(**{**person, "role": Authority(person["role"])}))
+        found.setdefault(row[0], _person(row))
 
 
 def _of(scope: Scope) -> tuple[str | None, str | None]:
@@ -120,8 +123,6 @@ _PHONE_LEAST: Final = 3
 """The least number of digits in a search for telephone numbers."""
 GROUPS: Final = ((3, 4), (3, 3), (2, 4), (2, 3))
 """Lengths of the groups before the last one: 010-1234-5678, 031-123-4567, 02-1234-5678, 02-123-4567."""
-_LINE: Final = LineMatch.__struct_fields__
-_PERSON: Final = PersonMatch.__struct_fields__
 _WHO: Final = (scopes.USER, scopes.COMPANY)
 _BOUNDS: Final = ("most", "range_from", "range_to")
 

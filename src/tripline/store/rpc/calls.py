@@ -15,7 +15,7 @@ from tripline.domain import ids
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId, RequestId, RowNo, SensorId, TimeIds, VehicleId
 from tripline.domain.rpc import Call, State, StoredCall
-from tripline.store import lists, reach, scopes
+from tripline.store import lists, reach, records, scopes
 from tripline.store.bulk import Bulk
 from tripline.store.erasure import erasures
 from tripline.store.lists import Span, UnknownOffset
@@ -24,6 +24,9 @@ from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 _FIELDS: Final = list(Call.__struct_fields__)
 _COLUMNS: Final = [rpc_call.c[name] for name in _FIELDS]
+
+
+_call: Final = records.maker(Call)
 _NEWEST: Final = Hot(select(func.coalesce(func.max(rpc_call.c.no), 0)))
 _BY_ID: Final = Hot(select(*_COLUMNS).where(rpc_call.c.id == bindparam("key")), "key")
 _STANDING: Final = Hot(
@@ -214,17 +217,13 @@ def forget(tx: WriteTx, call_nos: Sequence[RowNo]) -> None:
         tx.run(delete(rpc_call).where(rpc_call.c.no.in_(call_nos)))
 
 
-def _call(row: Sequence[Any]) -> Call:
-    values = dict(zip(_FIELDS, row, strict=False))
-    values["state"] = State(values["state"])
-    values["activation"] = bool(values["activation"])
-    return Call(**values)
-
-
 _STORED: Final[list[ColumnElement[Any]]] = [
     erasures.mentioned(rpc_call.c.vehicle_id) if name == "vehicle_id" else rpc_call.c[name]
     for name in StoredCall.__struct_fields__
 ]
+
+
+_stored: Final = records.maker(StoredCall)
 
 
 def find_stored(tx: ReadTx, scope: Scope, sensor_id: SensorId, request_id: RequestId) -> tuple[StoredCall, bool] | None:
@@ -250,9 +249,3 @@ def stored_of_sensor(tx: ReadTx, scope: Scope, sensor_id: SensorId, span: Span) 
     inside = rpc_call.c.sensor_id == sensor_id, scopes.calls(scope.reaches)
     page = select(*_STORED).where(*inside, no >= first, no < end).order_by(no if span.ascending else no.desc())
     return [_stored(row) for row in tx.all(page.limit(span.limit), scopes.values(scope))]
-
-
-def _stored(row: Sequence[Any]) -> StoredCall:
-    values = dict(zip(StoredCall.__struct_fields__, row, strict=False))
-    values["state"] = State(values["state"])
-    return StoredCall(**values)
