@@ -77,7 +77,7 @@ async def unpause(request: Call) -> ASGIApp:
     if not sent.mdn:
         raise BadParameter.missing("mdn")
     device = await lines_of(request).unpauser.unpause(actor=actor, mdn=sent.mdn)
-    notifications.send(context_of(request).signals, notifications.push_due())
+    notifications.send(context_of(request).signals, notifications.PUSH_DUE)
     return answers.ok(rest_sensors.sensor_record(device))
 
 

@@ -108,7 +108,7 @@ async def choose_policy(request: Call) -> ASGIApp:
 
     await context.store.write(work)
     if sent.rescore:
-        notifications.send(context.signals, notifications.rescoring_due())
+        notifications.send(context.signals, notifications.RESCORING_DUE)
     return answers.ok(await context.store.read(lambda tx: _company_scoring(tx, request)))
 
 

@@ -96,7 +96,7 @@ async def resend(request: Call) -> ASGIApp:
     )
     notifications.send(
         context.signals,
-        (*notifications.company_changed(company_id), *notifications.push_due(), *notifications.resend_due()),
+        (*notifications.company_changed(company_id), *notifications.PUSH_DUE, *notifications.RESEND_DUE),
     )
     return answers.ok(rest_pushes.Resent(count=sent_again.count, released=sent_again.released))
 

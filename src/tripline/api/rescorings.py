@@ -48,7 +48,7 @@ async def begin_rescoring(request: Call) -> ASGIApp:
         return rescoring(rescorings.begin(tx, **changes.by(request, actor), company_id=company_id, asked=asked))
 
     begun = await context.store.write(work)
-    notifications.send(context.signals, notifications.rescoring_due())
+    notifications.send(context.signals, notifications.RESCORING_DUE)
     return answers.ok(begun)
 
 

@@ -99,5 +99,5 @@ async def _written(request: Call, work: Callable[[WriteTx], TripDriver]) -> ASGI
     """Write, wake the postman, and answer the trip's driver."""
     context = context_of(request)
     changed = await context.store.write(work)
-    notifications.send(context.signals, notifications.mail_due())
+    notifications.send(context.signals, notifications.MAIL_DUE)
     return answers.ok(driver_of_trip(changed))

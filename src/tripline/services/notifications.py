@@ -5,7 +5,7 @@ since listeners read the rows at once. A lost notification costs time alone (`po
 """
 
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from tripline import observe
 from tripline.domain.ids import CompanyId, RequestId, SensorId, VehicleId
@@ -13,6 +13,19 @@ from tripline.ports.signals import Signals
 
 Notification: TypeAlias = tuple[str, str]
 """A subject and its detail."""
+
+PUSH_DUE: Final = ((observe.SIGNAL_PUSH_DUE, ""),)
+"""Messages wait for customers' servers."""
+RESEND_DUE: Final = ((observe.SIGNAL_RESEND_DUE, ""),)
+"""Messages may be waiting to be resent."""
+MAIL_DUE: Final = ((observe.SIGNAL_MAIL_DUE, ""),)
+"""A mail waits to be sent."""
+SCORING_DUE: Final = ((observe.SIGNAL_SCORING_DUE, ""),)
+"""Trips wait to be scored."""
+RESCORING_DUE: Final = ((observe.SIGNAL_RESCORING_DUE, ""),)
+"""Trips wait to be rescored."""
+IMPORT_DUE: Final = ((observe.SIGNAL_IMPORT_DUE, ""),)
+"""A draft of an import waits to be checked or registered."""
 
 
 def send(signals: Signals, notifications: Iterable[Notification]) -> None:
@@ -41,31 +54,6 @@ def vehicles_moved(vehicle_ids: Iterable[VehicleId]) -> tuple[Notification, ...]
     return ((observe.SIGNAL_VEHICLES_MOVED, " ".join(vehicle_ids)),)
 
 
-def push_due() -> tuple[Notification, ...]:
-    """Messages wait for customers' servers."""
-    return ((observe.SIGNAL_PUSH_DUE, ""),)
-
-
-def resend_due() -> tuple[Notification, ...]:
-    """Messages may be waiting to be resent."""
-    return ((observe.SIGNAL_RESEND_DUE, ""),)
-
-
-def mail_due() -> tuple[Notification, ...]:
-    """A mail waits to be sent."""
-    return ((observe.SIGNAL_MAIL_DUE, ""),)
-
-
-def scoring_due() -> tuple[Notification, ...]:
-    """Trips wait to be scored."""
-    return ((observe.SIGNAL_SCORING_DUE, ""),)
-
-
-def rescoring_due() -> tuple[Notification, ...]:
-    """Trips wait to be rescored."""
-    return ((observe.SIGNAL_RESCORING_DUE, ""),)
-
-
 def company_changed(company_id: CompanyId) -> tuple[Notification, ...]:
     """A company was changed or deleted: its selectors and addresses are reloaded."""
     return ((observe.SIGNAL_COMPANY_CHANGED, company_id),)
@@ -76,11 +64,6 @@ def rpc_answered(request_ids: Iterable[RequestId]) -> tuple[Notification, ...]:
     return tuple((observe.SIGNAL_RPC_ANSWERED, request_id) for request_id in request_ids)
 
 
-def import_due() -> tuple[Notification, ...]:
-    """A draft of an import waits to be checked or registered."""
-    return ((observe.SIGNAL_IMPORT_DUE, ""),)
-
-
 def deleted(sensor_ids: Iterable[SensorId]) -> tuple[Notification, ...]:
     """A vehicle, person or sensor was deleted, and its data must be erased; these sensors referred to it."""
     return (*sensors_changed(sensor_ids), (observe.SIGNAL_ERASURE_DUE, ""))
@@ -88,4 +71,4 @@ def deleted(sensor_ids: Iterable[SensorId]) -> tuple[Notification, ...]:
 
 def sensor_deleted(sensor_id: SensorId) -> tuple[Notification, ...]:
     """The sensor was deleted with its token; its open trip ended and needs a score."""
-    return (*credential_ended(sensor_id), *scoring_due(), *deleted([sensor_id]))
+    return (*credential_ended(sensor_id), *SCORING_DUE, *deleted([sensor_id]))

@@ -378,7 +378,7 @@ async def changed(
         return change(tx, actor=actor, draft_id=named, now_ms=now_ms, **values)
 
     changed = await context.store.write(work)
-    notifications.send(context.signals, notifications.import_due())
+    notifications.send(context.signals, notifications.IMPORT_DUE)
     return changed
 
 

@@ -80,10 +80,10 @@ async def upload(request: Call) -> Response[bytes]:
         if refusal.kind not in _OF_FILE and not isinstance(refusal, _ELSEWHERE):
             raise
         authentication.change_nothing(request)
-        notifications.send(context.signals, notifications.import_due())  # its worker deletes the partial draft
+        notifications.send(context.signals, notifications.IMPORT_DUE)  # its worker deletes the partial draft
         sent_form = forms.sent(request)
         return await _start(request, error=refusal, typed={} if sent_form is None else sent_form.typed)
-    notifications.send(context.signals, notifications.import_due())
+    notifications.send(context.signals, notifications.IMPORT_DUE)
     await settled(request, draft)
     notice = None if encoding is Encoding.UTF_8 else "portal.import.read_as"
     return views.moved(request, f"/import/{draft.id}", notice=notice, notice_kind="info", encoding=encoding)

@@ -118,7 +118,7 @@ async def send(request: Call) -> Response[bytes]:
     state = _state(form)
     chosen = [parameters.uuid_of(each, "messageId") for each in form.many("messageId")]
     there = f"/pushes/messages?state={state.value}"
-    told = (*notifications.company_changed(own), *notifications.push_due())
+    told = (*notifications.company_changed(own), *notifications.PUSH_DUE)
     if state is State.WAITING:
         released = await context.store.write(
             lambda tx: service.hurry(tx, actor=visitor.actor, company_id=own, now_ms=now_ms)
@@ -133,7 +133,7 @@ async def send(request: Call) -> Response[bytes]:
         ids=context.ids,
         now_ms=now_ms,
     )
-    notifications.send(context.signals, (*told, *notifications.resend_due()))
+    notifications.send(context.signals, (*told, *notifications.RESEND_DUE))
     if sent.released:
         return views.moved(
             request, there, notice="portal.pushes.sent_again_and_released", n=sent.count, released=sent.released

@@ -56,7 +56,7 @@ async def unpause(request: Call) -> Response[bytes]:
     except Outage:
         # The outcome is unknown; a repeated request is harmless.
         return await _line(request, visitor, away=True, status=503)
-    notifications.send(context.signals, notifications.push_due())
+    notifications.send(context.signals, notifications.PUSH_DUE)
     return views.moved(request, f"/lines/{sensor_id}", notice="portal.lines.unpaused")
 
 

@@ -175,7 +175,7 @@ async def choose(request: Call) -> Response[bytes]:
     except Refusal as refusal:
         return await _show(request, sent, error=forms.of_form(refusal))
     if form.flag(_RESCORE):
-        notifications.send(context.signals, notifications.rescoring_due())
+        notifications.send(context.signals, notifications.RESCORING_DUE)
     figure = figures.of(visitor.language, context.time_zone)
     notice = "portal.policy.chosen" if wanted.no is not None else "portal.policy.ended"
     return views.moved(
@@ -205,7 +205,7 @@ async def rescore_trips(request: Call) -> Response[bytes]:
         shown = await context.store.write(work)
     except Refusal as refusal:
         return await _show(request, sent, error=forms.of_form(refusal))
-    notifications.send(context.signals, notifications.rescoring_due())
+    notifications.send(context.signals, notifications.RESCORING_DUE)
     return views.moved(request, _path(shown.company_id))
 
 

@@ -3,7 +3,7 @@
 Rows are read on a thread and stored some hundred at a time, so only these are in memory, however large the file is. If
 the process dies meanwhile, the draft is unusable and deleted after an hour.
 
-The code that opened the transaction sends `notifications.import_due()` after committing a draft that needs work.
+The code that opened the transaction sends `notifications.IMPORT_DUE` after committing a draft that needs work.
 
 Not here: uploads (`http/uploads.py`), the format of a file (`wire/csv_files.py`), rows and cells (`draft_pages.py`,
 `draft_edits.py`), the work on a draft (`draft_worker.py`).

@@ -130,7 +130,7 @@ def _put(
     for no, text, message in zip(outbox.behind_all(tx, ids, made), ids.texts(made), messages, strict=True):
         values += (no, text, now_ms, *message)
     bulk.insert(tx, values)
-    return notifications.push_due()
+    return notifications.PUSH_DUE
 
 
 def _wanted(tx: WriteTx, company_id: CompanyId, selector: Selector) -> _Wanted:

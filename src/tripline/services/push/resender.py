@@ -140,7 +140,7 @@ class Resender:
             await self._store.write(lambda tx: push_parked.end_rest(tx, left.no))
             return 1
         async for _ in _steps(self._store, found, ids=self._ids, now_ms=self._clock()):
-            notifications.send(self._signals, notifications.push_due())
+            notifications.send(self._signals, notifications.PUSH_DUE)
         return len(found)
 
 

@@ -53,7 +53,7 @@ else:
     # It imports numpy, which a process needs only once an event is disputed.
     explanation = Later("tripline.services.scores.explanation")
 
-CHANGED: Final = (*notifications.scoring_due(), *notifications.push_due(), *notifications.mail_due())
+CHANGED: Final = (*notifications.SCORING_DUE, *notifications.PUSH_DUE, *notifications.MAIL_DUE)
 """Notifications to send after a dispute is opened or closed and committed."""
 _STANDING: Final = (State.OPEN, State.ACCEPTED)
 

@@ -180,7 +180,7 @@ class Rescorer:
 
         held = await self._store.write(keep, locked=True)
         if held and asks:
-            notifications.send(self._signals, notifications.scoring_due())
+            notifications.send(self._signals, notifications.SCORING_DUE)
         if held and now.ended_ms is not None:
             counted = rescorings.counted(now)
             log.info("rescoring.done", trips=counted.judged, moved=counted.moved, dry_run=now.asked.dry_run)

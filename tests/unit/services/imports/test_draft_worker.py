@@ -369,7 +369,7 @@ async def test_short_draft_waits_for_no_long_one_of_anybody(app: rest.Rest, monk
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(worker.run())
         short = await there.upload(support.vehicles(3))
-        notifications.send(app.signals, notifications.import_due())
+        notifications.send(app.signals, notifications.IMPORT_DUE)
         async with asyncio.timeout(20):
             while (await there.read(short)).state is not State.CHECKED:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
