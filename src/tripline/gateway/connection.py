@@ -2,8 +2,6 @@
 
 Each chunk of bytes takes one call: the session parses it once, its frames are offered, and immediate answers leave in
 one write. Acknowledgements leave in `settled`, one write for each commit.
-
-Not here: MQTT's rules (`mqtt/session.py`), admission and the timer (`listener.py`).
 """
 
 import asyncio

@@ -1,8 +1,6 @@
 """The device listener: listening sockets, admission, the one timer for all connections, and an orderly shutdown.
 
 Use it as an async context manager: its tasks live inside, and leaving it closes all open connections.
-
-Not here: one connection (`connection.py`), the TLS context (made where the program is wired).
 """
 
 import asyncio

@@ -1,7 +1,4 @@
-"""Admission of an actor to a record by its id, for any action.
-
-Not here: permissions (`domain/access.py`); functions that also return the record.
-"""
+"""Admission of an actor to a record by its id, for any action."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, Final

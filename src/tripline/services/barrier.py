@@ -4,8 +4,6 @@
 
 Notifications of one process arrive in order, so a process that answers has acted on every notification before the
 question. A process that lost notifications answers after recovering their effects.
-
-Not here: the actions (`session_check.py`, `ingest/notices.py`), sending to devices (`rpc/dispatch.py`).
 """
 
 import asyncio

@@ -1,7 +1,6 @@
 """Retry batches: after changes by other processes, after failures, and after an outage.
 
-Used by the device pipeline, the drain and the bus intake. Not here: processing a batch, and storing a message that
-cannot be used.
+Used by the device pipeline, the drain and the bus intake.
 """
 
 from collections.abc import Awaitable, Callable, Sequence

@@ -1,7 +1,4 @@
-"""Reports on a watched device: each message with its explanation, and changes beside the messages.
-
-Not here: sentences about a message (`wire/explanation/messages.py`).
-"""
+"""Reports on a watched device: each message with its explanation, and changes beside the messages."""
 
 import statistics
 from collections import deque

@@ -2,8 +2,6 @@
 
 A process that was silent for too long (stopped, cut off) is buried: it continues as a new node, in another slot, and
 listeners of `renewed` announce their state again. On SQLite a node is just an id.
-
-Not here: the rows (`store/database/nodes.py`), sessions (`presence.py`).
 """
 
 import asyncio

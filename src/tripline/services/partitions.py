@@ -1,8 +1,6 @@
 """Maintenance of partitions: create them weeks ahead, and drop whole weeks of rejected messages.
 
 Any number of processes may run it. Partitions exist on PostgreSQL; on SQLite there is nothing to do.
-
-Not here: defining partitions, and limiting the wait for them (`store/database/partitions.py`).
 """
 
 from collections.abc import Callable

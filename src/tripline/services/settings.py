@@ -1,7 +1,4 @@
-"""The settings in force, as platform administrators see them: without passwords, whole or inside an address.
-
-Not here: the definitions of settings (`config/`), reading them (`config/files.py`).
-"""
+"""The settings in force, as platform administrators see them: without passwords, whole or inside an address."""
 
 import re
 from collections.abc import Mapping

@@ -1,7 +1,4 @@
-"""The track and times of a trip as the page of a share link shows them.
-
-Not here: links (`share_links.py`), how the ends are hidden (`domain/positions.py`).
-"""
+"""The track and times of a trip as the page of a share link shows them."""
 
 from tripline.domain import positions
 from tripline.domain.positions import Moment

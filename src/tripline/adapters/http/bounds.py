@@ -1,8 +1,4 @@
-"""Bounds for peers of HTTP listeners: bytes sent, connections, unread answers (`docs/limits.md`); their log lines.
-
-Not here: shares of addresses (`places.py`), answers to peers beyond a bound (`connection.py`,
-`entrance.py`).
-"""
+"""Bounds for peers of HTTP listeners: bytes sent, connections, unread answers (`docs/limits.md`); their log lines."""
 
 from collections.abc import Callable
 from typing import Final

@@ -3,9 +3,6 @@ unread.
 
 httptools buffers everything before and around a body and reports only whole headers. So this counts all bytes as they
 are read and subtracts those in bodies. A request that arrives in one piece, as nearly all do, needs no timer.
-
-Not here: the bounds (`bounds.py`), admission of peers (`entrance.py`), unread answers (`outlet.py`), the texts of
-refusals (`refusals.py`).
 """
 
 import asyncio

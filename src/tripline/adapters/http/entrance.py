@@ -1,8 +1,7 @@
 """The entrance of an HTTP listener: admission of connections, counted from the first packet on, before TLS and HTTP.
 
 At a full listener the address with most connections gives one up (`places.py`). A peer that finds no room gets 503
-where HTTP is spoken at once, and is hung up on where TLS comes first. Not here: HTTP
-(`connection.py`).
+where HTTP is spoken at once, and is hung up on where TLS comes first.
 """
 
 import asyncio

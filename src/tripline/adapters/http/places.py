@@ -4,7 +4,7 @@ No address holds more than its share. When all of it is taken, the address that 
 its claim, gives up its longest-standing item, so a newcomer that holds less always finds room. Of its items those at
 rest go first; those at work only for an address that holds less.
 
-Counters alone; no I/O. Not here: the ends of items (`connection.py`, `entrance.py`, `outlet.py`).
+Counters alone; no I/O.
 """
 
 import heapq

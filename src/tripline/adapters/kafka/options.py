@@ -1,8 +1,6 @@
 """The options of librdkafka: how it reaches brokers, and how it reports trouble.
 
 Its own log lines name addresses and are dropped; each trouble is one log event of ours, with the library's code.
-
-Not here: the options of reading and of writing alone (`reader.py`, `writer.py`).
 """
 
 import logging

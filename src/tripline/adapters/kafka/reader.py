@@ -3,8 +3,6 @@
 The thread reads one batch ahead, keeps the member in its group whatever the event loop does, takes part in rebalances,
 and commits the offsets that the loop reports as stored (`docs/decisions/260`). Only this thread calls the library's
 consumer, which serves one thread at a time: a call from the loop would wait for a poll to end.
-
-Not here: assignment and progress of partitions (`holdings.py`), the choice and decoding of messages.
 """
 
 import asyncio

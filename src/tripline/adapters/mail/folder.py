@@ -1,6 +1,6 @@
 """Mails as .eml files in a folder: for an installation without a mail server, and for previews of mails.
 
-Not here: sending them (`smtp.py`). The files contain links that set passwords, so only the owner may read them.
+The files contain links that set passwords, so only the owner may read them.
 """
 
 import asyncio

@@ -3,8 +3,6 @@
 A mark in the folder names the area whose import is to end. The importing process polls for the mark and ends; the next
 process that takes the lock of the folder deletes the remains of the import, then the mark. So an interrupted
 cancellation is completed later.
-
-Not here: the state and the files of an import (`imports.py`).
 """
 
 import os

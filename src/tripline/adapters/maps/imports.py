@@ -2,8 +2,6 @@
 
 The state is in a small file, which every process reads. The importing process holds the lock of the folder
 (`locks.py`), so an import in the file without a holder of the lock was interrupted.
-
-Not here: the map that an import makes (`work.py`).
 """
 
 import secrets

@@ -2,8 +2,6 @@
 
 Everything is read by its position in the file. Mapped memory would crash the process when the file is truncated in
 place. All sizes that the file states are bounded, because its source is untrusted.
-
-Not here: writing a file (`tiles.py`), the list of files (`base_map.py`).
 """
 
 import itertools

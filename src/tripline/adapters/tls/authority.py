@@ -6,8 +6,6 @@ signature of its chain. `ca.crt` holds the certificates of all authorities, the 
 
 A successor is made long before an authority ends, so that devices can be given it in time. The names in a server
 certificate follow RFC 6125: subject alternative names, never the common name.
-
-Not here: TLS contexts and certificates that the operator supplies (`local.py`).
 """
 
 import contextlib

@@ -2,8 +2,6 @@
 
 Without the operator's certificate and key, the program is its own authority (`authority.py`). Devices and clients
 trust `ca.crt`; it stays the same while server certificates are renewed.
-
-Not here: the times of renewal (`renewal.py`).
 """
 
 import datetime

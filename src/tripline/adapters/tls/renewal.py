@@ -2,8 +2,6 @@
 
 Our own certificates are renewed well before they expire; the operator's are read again when their files change. If a
 pair is unusable, the previous one stays in use.
-
-Not here: making certificates (`authority.py`, `local.py`).
 """
 
 import asyncio

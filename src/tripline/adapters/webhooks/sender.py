@@ -4,8 +4,6 @@ The status line is the answer and ends the request; a 429 or 503 has `LINGER_S` 
 `Retry-After`. The connection reads the rest of the answer for a moment, without a task: a server that ends its answers
 gets its next request on the same connection; others are disconnected. Connections to unresponsive servers listen in the
 same way after their request counts as sent. No exception from here names an address.
-
-Not here: the permitted addresses (`addresses.py`), parsing of answers (`answers.py`).
 """
 
 import asyncio

@@ -1,8 +1,6 @@
 """Applications for a service account: submitting, reading, approving, rejecting.
 
 The mail to the applicant is written in the transaction of the decision (`store/accounts/mail_outbox.py`).
-
-Not here: states and fields (`domain/applications.py`), the letters (`letters.py`).
 """
 
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ two groups addresses take turns. Where a group has no place left, the address or
 oldest one, so that a newcomer always gets in.
 
 Accounts are counted by the name that was sent, so an account that does not exist is treated like one that does.
-
-Not here: the hashes (`passwords.py`), the known addresses (`limits.py`), the order (`domain/shares.py`).
 """
 
 import asyncio

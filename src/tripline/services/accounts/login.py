@@ -7,8 +7,6 @@ Each use of a refresh token makes the next of its session. The previous token st
 and double clicks; it gets the same answer as the first use, so a session never has two valid tokens. The use of an
 older token, or of this one later, means that it was copied: the whole session ends, for the thief and for the owner,
 who logs in again.
-
-Not here: setting a password without the old one (`links.py`).
 """
 
 import hmac

@@ -2,8 +2,6 @@
 
 A hash costs about 20 ms and 19 MiB, so the number computed at once and the number waiting are bounded: a storm of
 log-ins is answered `TooManyLogins`, and the rest of the program keeps its core.
-
-Not here: who waits and whose turn it is (`hash_turns.py`).
 """
 
 import asyncio

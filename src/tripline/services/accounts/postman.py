@@ -6,8 +6,6 @@ are never stored in waiting mails. Mails that fail for a day or permanently are 
 and each start of the server retries them once. The mail of an accepted dispute waits for the trip's new score.
 
 On a shared store a process claims each mail before sending, by postponing its due time, so only one process sends it.
-
-Not here: the texts of letters (`letters.py`), their delivery (`adapters/mail_*.py`).
 """
 
 import zoneinfo

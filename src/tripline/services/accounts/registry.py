@@ -1,8 +1,5 @@
 """New accounts, and the acting account of a command. The password is hashed before the transaction
-(`services/accounts/passwords.py`).
-
-Not here: the fields of a registration (`domain/people.py`), permissions to register (`domain/access.py`).
-"""
+(`services/accounts/passwords.py`)."""
 
 from tripline.domain import people
 from tripline.domain.access import Actor, Authority

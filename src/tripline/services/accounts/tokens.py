@@ -4,8 +4,6 @@ A token is verified once and then cached until it expires. The store is queried 
 account's state (`http/authentication.py`), so a token only identifies the account and never grants permissions.
 
 A refresh token names its session and itself; the store decides if it is the session's valid one.
-
-Not here: log in and refresh (`services/accounts/login.py`), refresh sessions (`services/accounts/login.py`).
 """
 
 import base64

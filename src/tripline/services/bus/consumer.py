@@ -3,8 +3,6 @@
 While the store or the bus is down the batch waits and no more are read; no message is dropped. Unusable messages block
 nothing: they are logged in the batch's transaction, and then written to the dead-letter topic. If a process dies in
 between, the batch is read again; stored messages change nothing then, but a dead letter may be written twice.
-
-Not here: processing a batch (`batches.py`), the bus client (`adapters/`).
 """
 
 import asyncio

@@ -1,7 +1,4 @@
-"""A customer's message at the stages of a batch: as received, read, and refused.
-
-Not here: reading (`wire/bus/reader.py`), placing (`placement.py`).
-"""
+"""A customer's message at the stages of a batch: as received, read, and refused."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,8 +1,6 @@
 """Edit a draft: change cells of a row, skip it, or include it again.
 
 Only affected rows are rechecked: the row itself, and the first rows with its former and new names.
-
-Not here: computing verdicts (`draft_rows.py`).
 """
 
 import collections

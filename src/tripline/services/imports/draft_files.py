@@ -2,8 +2,6 @@
 
 The corrected file can be uploaded unchanged: it has the columns of the first one, except columns added by an earlier
 download, and two more that imports ignore. An apostrophe marks each formula; the next upload removes it.
-
-Not here: writing CSV (`wire/csv_files.py`).
 """
 
 import asyncio

@@ -2,8 +2,6 @@
 
 A page begins at a row number. The store selects rows with the text of a search in any cell; those that match only in
 hidden columns are passed over here.
-
-Not here: computing verdicts (`draft_rows.py`).
 """
 
 from collections.abc import Iterator, Sequence

@@ -3,8 +3,6 @@
 A row that breaks a rule is bad, and every such cell is reported. Among the other rows that are not skipped, the first
 with a name is good; later ones with the same name are duplicates, and so is a row whose name is registered. The
 first row is looked up when rows are shown, since every edit may change it.
-
-Not here: choosing rows to check (`draft_worker.py`, `draft_edits.py`).
 """
 
 import hashlib

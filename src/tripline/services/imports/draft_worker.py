@@ -4,8 +4,6 @@ A draft names the process that works on it. Once that is gone (`services/nodes.p
 after a restart, begins the work again: an interrupted check has stored nothing final, and registering is one
 transaction that also completes the draft. So good rows are registered once, all or none, whenever a process is killed;
 and a draft cancelled before that transaction ends registers none of them.
-
-Not here: registering a file in one request (`registration.py`).
 """
 
 import asyncio

@@ -1,7 +1,4 @@
-"""The differences between importing vehicles and importing sensors: columns, rules, names, inserts.
-
-Not here: the import itself (`registration.py`).
-"""
+"""The differences between importing vehicles and importing sensors: columns, rules, names, inserts."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from heapq import merge

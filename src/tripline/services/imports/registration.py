@@ -5,8 +5,6 @@ against the rest of the file and against registered ones. Then rows are stored, 
 transaction that only inserts; if bad rows are to be skipped, rows are independent and stored a few hundred at a time,
 so that devices hardly wait. If a name is registered between check and insert, that transaction is rolled back and its
 rows are checked again: of two writers of one name, the first gets it and the other gets a refusal.
-
-Not here: the file format (`wire/csv_files.py`), the differences between vehicles and sensors (`kinds.py`).
 """
 
 import asyncio

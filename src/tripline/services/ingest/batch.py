@@ -1,7 +1,4 @@
-"""A batch on its way through the pipeline, with its readings; each step adds its findings.
-
-Not here: the steps (`pipeline.py`).
-"""
+"""A batch on its way through the pipeline, with its readings; each step adds its findings."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 The key is the sensor, so one partition holds all frames of a sensor in order. A frame is acknowledged when every
 required replica has it. The writer retries without end, since a dropped frame could be overtaken by later ones; a
 source that waits too long is abandoned and resends its unacknowledged frames.
-
-Not here: placing and storing (`drain.py`, in a worker), the bus itself (`adapters/`).
 """
 
 import asyncio

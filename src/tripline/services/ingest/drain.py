@@ -3,8 +3,6 @@
 The transaction that stores frames also advances the partition's offset, so a frame that the bus delivers again, to this
 process or another, is skipped; a process that lost a partition without noticing stores nothing more of it. While the
 store is down, the batch waits and the bus retains later frames.
-
-Not here: writing frames (`buffer.py`), placing them (`pipeline.py`), reading the bus (`adapters/`).
 """
 
 import asyncio

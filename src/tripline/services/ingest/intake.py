@@ -5,8 +5,6 @@ store is down, nothing is acknowledged: every source is abandoned, and the intak
 
 A second task sweeps: it finds silent trips and deletes old rows. Batches never wait for it; the silent trips end with
 the next batch.
-
-Not here: processing a batch (`pipeline.py`), finding silent trips (`tracks.py`).
 """
 
 import asyncio

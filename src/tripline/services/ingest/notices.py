@@ -5,8 +5,6 @@ redelivered messages are not pushed, nor is a trip that ended by silence, since 
 
 The selectors of companies are cached and reloaded when a company changes, here or in another process; while no company
 wants any messages, a batch costs one lookup of its companies.
-
-Not here: the rows and their numbers (`services/push/notices.py`), sending.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

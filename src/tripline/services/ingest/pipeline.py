@@ -2,8 +2,6 @@
 
 One batch at a time is processed; later frames wait undecoded (`intake.py`). A batch is repeated if another process
 changed the state that its placement depends on. A failure outside the store is narrowed down to its frame, for the log.
-
-Not here: queue and timers (`intake.py`), rules (`wire/device/publish.py`, `redeliveries.py`, `placement.py`).
 """
 
 import asyncio

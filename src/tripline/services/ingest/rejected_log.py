@@ -8,8 +8,6 @@ deleting from the largest holder first, oldest rows first. Above seven eighths, 
 may add messages, and at the bounds none may: such messages are counted too.
 
 This process reads the size of the log once a minute, and after adding many rows; in between it adds its own writes.
-
-Not here: the rows (`store/ingest/rejected.py`).
 """
 
 from collections import Counter, OrderedDict, defaultdict

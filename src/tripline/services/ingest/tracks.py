@@ -4,8 +4,6 @@ One small object a sensor (about 1 KiB with its open trip), loaded at the sensor
 something outside the pipeline changes the sensor or a batch could not be stored. It is authoritative because every
 batch checks, inside its transaction, for changes by others: on our own database by other processes' commits, on a
 shared one by the sensors' claims (`store/ingest/claims.py`).
-
-Not here: the queries (`store/ingest/tracks.py`), placing readings (`placement.py`).
 """
 
 import uuid

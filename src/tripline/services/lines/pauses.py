@@ -7,8 +7,7 @@ result.
 The claim blocks other changes of the line during the call to the carrier. If this program dies, the claim expires and
 the next attempt repeats the call with the same request id, which the carrier processes once.
 
-Follows spec/rest 11 and spec/gaps G14, G15. Not here: the call to the carrier (`ports.carriers.CarrierLines`), its
-actions (`batches.py`), the list of lines (`services/fleet/lists.py`).
+Follows spec/rest 11 and spec/gaps G14, G15.
 """
 
 import asyncio

@@ -8,8 +8,6 @@ Two sensors on one vehicle: the newest sample of either is the vehicle's positio
 from samples of its own sensor.
 
 Vehicles count as driving while their newest sample is young (spec/device-messages 4.7).
-
-Not here: choosing the newest sample (`domain/positions.py`), the rows (`store/positions.py`).
 """
 
 import asyncio

@@ -1,8 +1,5 @@
 """Read the positions of a company's vehicles: all, or the changes since an earlier answer (spec/positions L8, L9);
-and one vehicle's, with the limit of its road and the place in words.
-
-Not here: noting positions (`position_keeper.py`), the rows (`store/positions.py`).
-"""
+and one vehicle's, with the limit of its road and the place in words."""
 
 import asyncio
 import base64

@@ -2,7 +2,7 @@
 
 Each receiver has its own row, with its own `webhook-id`. Each result of a call is sent twice: in the envelope of class
 300 to operator and owner, if selected with `notifyMsgType`, and as the device sent it to the owner's `rpcNotify*`. A
-call that the platform ended has no device body: only the envelope is sent. Follows spec/push 4. Not here: sending.
+call that the platform ended has no device body: only the envelope is sent. Follows spec/push 4.
 """
 
 from collections.abc import Sequence

@@ -9,8 +9,6 @@ after rows with greater numbers, so each read covers the last moment again, and 
 
 Receivers cannot harm each other: concurrent requests are divided evenly among receivers with due messages, down or mute
 ones share at most a quarter of them, and each has a bounded number of rows in memory.
-
-Not here: a single attempt (`attempts.py`), recording outcomes (`ledger.py`), old rows (`keeper.py`).
 """
 
 import asyncio

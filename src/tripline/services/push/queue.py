@@ -12,8 +12,7 @@ The first status line ends the state, and all unconfirmed messages are queued ag
 and newer ones must not overtake them. When the receiver was away or has another address, its oldest unconfirmed message
 goes first (`sounding`).
 
-No I/O, no clock: `now_ms` is an argument. Not here: reading and sending (`pusher.py`), pauses of messages
-(`schedule.py`).
+No I/O, no clock: `now_ms` is an argument.
 """
 
 import heapq

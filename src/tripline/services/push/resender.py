@@ -3,8 +3,6 @@
 Messages are searched on a reading thread and queued in small transactions, so that other writers wait for one of them
 at most. The remainder of a request is stored as a row before the answer, so that any process can finish it after a
 crash.
-
-Not here: permission to resend (`service.py`), sending (`pusher.py`).
 """
 
 import asyncio

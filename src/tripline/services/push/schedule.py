@@ -3,8 +3,6 @@
 Pauses: 1 s, 5 s, 30 s, 5 min, then hourly with jitter, for `push.patience_hours`; 410 parks at once, another 4xx after
 three attempts, except 408 and 429, which mean "later". `Retry-After` of a 429 or 503 makes a pause longer, never
 shorter.
-
-Not here: the effect of an outcome on its receiver, which may be down or mute (`queue.py`).
 """
 
 import email.utils

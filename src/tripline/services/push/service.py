@@ -1,7 +1,4 @@
-"""Show and manage the messages to a company's server, for its administrators.
-
-Not here: resending parked messages (`resender.py`), sending (`pusher.py`).
-"""
+"""Show and manage the messages to a company's server, for its administrators."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final

@@ -2,8 +2,6 @@
 
 A trial is sent like every other message (address guard, signature, no redirects), but without queue or record: it is
 not repeated, and does not affect the pusher's view of the receiver.
-
-Not here: real messages (`pusher.py`).
 """
 
 from typing import Final, NamedTuple

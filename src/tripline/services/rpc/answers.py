@@ -1,7 +1,6 @@
 """Store devices' answers to calls, within the transaction of their batch (spec/rpc 4 and 8).
 
-Answers are processed in order of receipt, on calls loaded by one query, and written in a few statements. Not here: the
-rules (`domain/rpc.py`), decoding a body (`wire/rpc.py`), the effect of a result on a mounting (`activation.py`).
+Answers are processed in order of receipt, on calls loaded by one query, and written in a few statements.
 """
 
 from collections.abc import Sequence

@@ -7,8 +7,6 @@ A waiter reads the row: on notification, and now and then without one. A call do
 continues to its end after the caller disconnects.
 
 Calls of dead processes are ended by any process that claims them (`Overdue`), which also deletes old calls.
-
-Not here: writing (`requests.py`, `answers.py`).
 """
 
 import asyncio

@@ -1,8 +1,7 @@
 """The row of a call: stored before anything is sent to the device, and ended if the device does not answer;
 calls and answers as they are read (spec/rpc 7).
 
-A call is committed before it is sent to the device (docs/decisions/560), so that an answer always finds it. Not here:
-sending and waiting (`calls.py`), devices' answers (`answers.py`), activations (`activation.py`).
+A call is committed before it is sent to the device (docs/decisions/560), so that an answer always finds it.
 """
 
 from collections.abc import Sequence
