@@ -212,22 +212,21 @@ class Exporter:
         await self._store.write(lambda tx: rows.expect(tx, taken.id, maker_id=self._maker_id, total=total))
         writer: Csv | Xlsx = Csv() if taken.form is Form.CSV else Xlsx()
         try:
-            writer.add([book.heading(taken.question)])
-            done, after, no = 0, None, 0
+            done, after, no, piece = 0, None, 0, writer.add([book.heading(taken.question)])
             while True:
                 sheet = await self._store.read(
                     lambda tx, after=after: book.sheet(  # type: ignore[misc]
                         tx, self._owner(tx, taken), taken.question, after=after, limit=AT_ONCE
                     )
                 )
-                await asyncio.to_thread(writer.add, sheet.rows)
+                piece += await asyncio.to_thread(writer.add, sheet.rows)
                 done, after = done + len(sheet.rows), sheet.last
-                no += await self._add(taken, done, no, writer.ready())
+                no += await self._add(taken, done, no, piece)
                 if after is None:
                     break
-            await asyncio.to_thread(writer.end)
-            while pieces := await asyncio.to_thread(writer.rest):
-                no += await self._add(taken, done, no, pieces)
+                piece = b""
+            while piece := await asyncio.to_thread(writer.rest):
+                no += await self._add(taken, done, no, piece)
         finally:
             await asyncio.to_thread(writer.close)
         return done
@@ -239,17 +238,17 @@ class Exporter:
             raise NotFound("account_gone")
         return actor
 
-    async def _add(self, taken: Export, done: int, no: int, pieces: Sequence[bytes]) -> int:
-        """Store pieces of the file, numbered from `no` on, and the progress; return their number. Raises
+    async def _add(self, taken: Export, done: int, no: int, piece: bytes) -> int:
+        """Store the piece `no` of the file unless it is empty, and the progress; return the number of pieces. Raises
         `_GivenUpError`."""
-        numbered = list(enumerate(pieces, no))
+        pieces = [(no, piece)] if piece else []
         now_ms = self._clock()
         held = await self._store.write(
-            lambda tx: rows.add(tx, taken.id, maker_id=self._maker_id, now_ms=now_ms, done=done, pieces=numbered)
+            lambda tx: rows.add(tx, taken.id, maker_id=self._maker_id, now_ms=now_ms, done=done, pieces=pieces)
         )
         if not held:
             raise _GivenUpError
-        return len(numbered)
+        return len(pieces)
 
     async def _finish(self, taken: Export, event: Event) -> None:
         now_ms = self._clock()
@@ -274,22 +273,15 @@ class Csv:
 
     def __init__(self) -> None:
         self._write = csv_files.written
-        self._ready: list[bytes] = []
 
-    def add(self, sheet: Sequence[Sequence[Cell]]) -> None:
-        self._ready.append(self._write(cooperative.each(sheet)))
-        self._write = csv_files.written_on
+    def add(self, sheet: Sequence[Sequence[Cell]]) -> bytes:
+        """The bytes of these rows."""
+        write, self._write = self._write, csv_files.written_on
+        return write(cooperative.each(sheet))
 
-    def ready(self) -> list[bytes]:
-        ready, self._ready = self._ready, []
-        return [b"".join(ready)]
-
-    def end(self) -> None:
-        """End the rows."""
-
-    def rest(self) -> list[bytes]:
-        """Return no more pieces: all were ready before."""
-        return []
+    def rest(self) -> bytes:
+        """Nothing: `add` returned everything."""
+        return b""
 
     def close(self) -> None:
         """Do nothing: no file is open."""
@@ -312,7 +304,8 @@ class Xlsx:
         self._lock = threading.Lock()
         """A cancelled export closes the workbook while a thread may still write rows."""
 
-    def add(self, sheet: Sequence[Sequence[Cell]]) -> None:
+    def add(self, sheet: Sequence[Sequence[Cell]]) -> bytes:
+        """Nothing: the file begins when all rows are known."""
         with self._lock:
             for row, cells in enumerate(cooperative.each(sheet), self._at):
                 for column, cell in enumerate(cells):
@@ -321,20 +314,15 @@ class Xlsx:
                     elif cell is not None:
                         self._sheet.write_number(row, column, cell)
             self._at += len(sheet)
+        return b""
 
-    def ready(self) -> list[bytes]:
-        """Return no pieces before the end."""
-        return []
-
-    def end(self) -> None:
+    def rest(self) -> bytes:
+        """The next piece of the file, whose rows are complete; empty at its end."""
         with self._lock:
-            self._book.close()
-            self._file = self._path.open("rb")
-
-    def rest(self) -> list[bytes]:
-        """The next piece of the file."""
-        piece = b"" if self._file is None else self._file.read(PART)
-        return [piece] if piece else []
+            if self._file is None:
+                self._book.close()
+                self._file = self._path.open("rb")
+            return self._file.read(PART)
 
     def close(self) -> None:
         with self._lock, self._folder:

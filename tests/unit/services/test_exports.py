@@ -6,7 +6,6 @@ import io
 import tempfile
 import zipfile
 from contextlib import closing
-from itertools import chain
 from xml.etree import ElementTree
 
 import pytest
@@ -166,8 +165,7 @@ def workbook(*sheets):
     with closing(exports.Xlsx()) as writer:
         for sheet in sheets:
             writer.add(sheet)
-        writer.end()
-        return io.BytesIO(b"".join(chain.from_iterable(iter(writer.rest, []))))
+        return io.BytesIO(b"".join(iter(writer.rest, b"")))
 
 
 def test_workbook_keeps_texts_and_numbers_of_every_kind():
@@ -200,7 +198,7 @@ def test_workbook_leaves_nothing_on_the_disk(tmp_path, monkeypatch, finished):
     with closing(exports.Xlsx()) as writer:
         writer.add([["a"]])
         if finished:
-            writer.end()
+            writer.rest()
         assert list(tmp_path.iterdir()) != []
 
     assert list(tmp_path.iterdir()) == []
