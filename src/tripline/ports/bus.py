@@ -124,7 +124,3 @@ class BusWriter(Protocol):
     @property
     def crowded(self) -> bool:
         """True when the queue is so long that senders should pause."""
-
-    @property
-    def away(self) -> bool:
-        """True while the bus accepts no messages: the most recent outcome was a failure."""

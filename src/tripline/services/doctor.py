@@ -136,11 +136,6 @@ def about(surroundings: Surroundings, *, now_ms: int) -> list[Finding]:
     ]
 
 
-def examine(tx: ReadTx, *, surroundings: Surroundings, now_ms: int) -> Report:
-    """The whole report of a database of the present schema."""
-    return reported(tx, about(surroundings, now_ms=now_ms), now_ms=now_ms)
-
-
 def reported(tx: ReadTx, findings: Iterable[Finding], *, now_ms: int) -> Report:
     """Report these findings together with those about waiting rows."""
     everything = Scope.everything("doctor: rejected messages of all companies")

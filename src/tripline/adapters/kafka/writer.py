@@ -64,7 +64,6 @@ class KafkaWriter:
         self._loop = asyncio.get_running_loop()
         self._outcomes: list[_Outcome] = []
         """Of the thread alone."""
-        self._failing = False
         self._stopping = threading.Event()
         self._producer = Producer(self._options)
         self._thread = threading.Thread(target=self._run, name="bus-writer", daemon=True)
@@ -73,11 +72,6 @@ class KafkaWriter:
     @property
     def crowded(self) -> bool:
         return len(self._producer) >= self._crowded_at
-
-    @property
-    def away(self) -> bool:
-        """True if the latest delivery report was a failure."""
-        return self._failing
 
     def send(self, note: BusNote, told: Receipts, ticket: Any) -> None:
         """Queue a message; `told` receives the outcome. Raises `Outage`, or `BusMessageRefusedError` if it is
@@ -161,7 +155,6 @@ class KafkaWriter:
                 if isinstance(told, _Waiting):
                     told.error = error
                 badly[told].append(ticket)
-        self._failing = outcomes[-1][2] is not None
         metrics.BUS_WRITTEN.labels("delivered").inc(sum(map(len, well.values())))
         metrics.BUS_WRITTEN.labels("failed").inc(sum(map(len, badly.values())))
         for told, tickets in badly.items():

@@ -147,12 +147,12 @@ def test_parked_mails_are_wrong_and_waiting_ones_are_not():
 
 
 def mail_finding(tx) -> tuple[bool, str]:
-    report = doctor.examine(tx, surroundings=WELL, now_ms=NOW_MS)
+    report = doctor.reported(tx, [], now_ms=NOW_MS)
     return next((each.well, each.text) for each in report.findings if each.subject == "mail")
 
 
 def push_finding(tx) -> doctor.Finding:
-    report = doctor.examine(tx, surroundings=WELL, now_ms=NOW_MS)
+    report = doctor.reported(tx, [], now_ms=NOW_MS)
     return next(each for each in report.findings if each.subject == "push")
 
 
@@ -206,7 +206,7 @@ def test_devices_whose_speeds_fit_no_path_are_told_of_by_unit():
             body = quality.written(quality.Quality(samples=9, period_ms=1_000, speed_ratio=ratio))
             score_rows.add_trip(tx, number, None, not_scored="speed_implausible", quality=body)
         score_rows.add_trip(tx, 9, None, not_scored="too_short")
-        report = doctor.examine(tx, surroundings=WELL, now_ms=NOW_MS)
+        report = doctor.reported(tx, [], now_ms=NOW_MS)
 
     (found,) = [each for each in report.findings if each.noted]
     assert (found.subject, found.well, report.well) == ("scoring", True, True)
@@ -220,7 +220,7 @@ def test_sentences_agree_with_the_number_one():
         mail_outbox.add(
             tx, ids=ids.TimeIds(node=1), kind="password.reset", recipient="kim@fleet.example", now_ms=NOW_MS
         )
-        report = doctor.examine(tx, surroundings=WELL, now_ms=NOW_MS)
+        report = doctor.reported(tx, [], now_ms=NOW_MS)
 
     texts = {each.subject: each.text for each in report.findings}
     assert (texts["scoring"], texts["mail"]) == (
@@ -234,7 +234,7 @@ def test_trips_without_a_score_are_counted_by_reason_in_both_languages():
         kept = [*["too_short"] * 2, "sparse", "of_another_version", None]
         for number, reason in enumerate(kept):
             score_rows.add_trip(tx, number, None, not_scored=reason)
-        report = doctor.examine(tx, surroundings=WELL, now_ms=NOW_MS)
+        report = doctor.reported(tx, [], now_ms=NOW_MS)
 
     (found,) = [each for each in report.findings if each.subject == "scoring"]
     assert (found.well, found.noted) == (True, False)
@@ -251,4 +251,4 @@ def test_doctor_says_nothing_of_speeds_where_all_fit():
     with rows.memory() as tx:
         score_rows.add_trip(tx, 1, None, not_scored="too_short")
 
-        assert [each for each in doctor.examine(tx, surroundings=WELL, now_ms=NOW_MS).findings if each.noted] == []
+        assert [each for each in doctor.reported(tx, [], now_ms=NOW_MS).findings if each.noted] == []
