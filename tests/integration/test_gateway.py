@@ -203,8 +203,8 @@ async def test_admission_that_answers_after_the_device_left_leaves_no_session():
         device = await Client.open(await listener.start_plain("127.0.0.1", 0))
         device.send(Connect("c", user_name=USER))
         await asked.wait()
-        listener.sweep(0)
-        listener.sweep(16)
+        await listener.sweep(0)
+        await listener.sweep(16)
         assert await device.next() is None
 
         gate.set()
@@ -220,8 +220,8 @@ async def test_connection_without_connect_is_closed_after_the_timeout(silence_s)
         device = await Client.open(await listener.start_plain("127.0.0.1", 0))
         await waits.until(lambda: listener.connections == 1)
 
-        listener.sweep(100.0)
-        listener.sweep(100.0 + silence_s)
+        await listener.sweep(100.0)
+        await listener.sweep(100.0 + silence_s)
         await asyncio.sleep(0.01)
 
         assert listener.connections == (0 if silence_s > 15 else 1)
@@ -233,8 +233,8 @@ async def test_half_open_connection_is_closed_after_one_and_a_half_keep_alives(s
     async with listening(MemoryIntake()) as listener:
         device = await Client.connected(await listener.start_plain("127.0.0.1", 0), keep_alive_s=20)
 
-        listener.sweep(100.0)
-        listener.sweep(100.0 + silence_s)
+        await listener.sweep(100.0)
+        await listener.sweep(100.0 + silence_s)
         await asyncio.sleep(0.01)
 
         assert len(listener.roster) == sessions
@@ -244,11 +244,11 @@ async def test_half_open_connection_is_closed_after_one_and_a_half_keep_alives(s
 async def test_ping_keeps_a_session_alive():
     async with listening(MemoryIntake()) as listener:
         device = await Client.connected(await listener.start_plain("127.0.0.1", 0), keep_alive_s=20)
-        listener.sweep(100.0)
+        await listener.sweep(100.0)
         device.send(packets.Pingreq())
         assert await device.next() == packets.Pingresp()
 
-        listener.sweep(131.0)
+        await listener.sweep(131.0)
         await asyncio.sleep(0.01)
 
         assert len(listener.roster) == 1
@@ -473,8 +473,8 @@ async def test_connection_that_cannot_be_closed_politely_is_closed_at_the_second
         device.writer.write(b"\x00\x00")
         await asyncio.sleep(0.05)
         assert listener.connections == 1
-        listener.sweep(1.0)
-        listener.sweep(2.0)
+        await listener.sweep(1.0)
+        await listener.sweep(2.0)
 
         await waits.until(lambda: listener.connections == 0)
         device.writer.transport.abort()

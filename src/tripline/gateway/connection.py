@@ -13,7 +13,6 @@ import msgspec
 from tripline import metrics, observe
 from tripline.config import Devices
 from tripline.domain.ids import RowNo, SensorId
-from tripline.gateway.crowd import Crowd
 from tripline.gateway.newcomers import Newcomers, address_of
 from tripline.gateway.roster import Roster
 from tripline.mqtt import events, session
@@ -43,6 +42,34 @@ CROWDED: Final = 4
 STOPPING: Final = 8
 UNREAD: Final = 16
 """Received bytes are left for the next turn of the loop, so that a busy connection delays no other."""
+
+
+LOOK_S: Final = 0.01
+"""How often it is checked whether the intake has room, while a connection waits for that: frames at QoS 0 are never
+settled, so no call would wake a connection that sends only those."""
+
+
+class Crowd:
+    """Resumes all connections that are not read because the intake is crowded, as soon as it has room."""
+
+    def __init__(self, intake: Intake, loop: asyncio.AbstractEventLoop) -> None:
+        self._intake = intake
+        self._loop = loop
+        self._waiting: list[Callable[[], None]] = []
+
+    def wait(self, resume: Callable[[], None]) -> None:
+        """Call `resume` once the intake has room again."""
+        if not self._waiting:
+            self._loop.call_later(LOOK_S, self._look)
+        self._waiting.append(resume)
+
+    def _look(self) -> None:
+        if self._intake.crowded:
+            self._loop.call_later(LOOK_S, self._look)
+            return
+        waiting, self._waiting = self._waiting, []
+        for resume in waiting:
+            resume()
 
 
 class Surroundings(msgspec.Struct, frozen=True):

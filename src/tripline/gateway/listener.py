@@ -13,8 +13,7 @@ from typing import Any, Final, TypeAlias
 from tripline import metrics
 from tripline.config import Devices
 from tripline.domain.ids import SensorId, TimeIds
-from tripline.gateway.connection import Connection, Surroundings
-from tripline.gateway.crowd import Crowd
+from tripline.gateway.connection import Connection, Crowd, Surroundings
 from tripline.gateway.newcomers import Newcomers
 from tripline.gateway.roster import Roster
 from tripline.gateway.tls import TlsListener, TlsShell
@@ -139,10 +138,13 @@ class DeviceListener:
             connection.end(STOPPED)
         self._servers.clear()
 
-    def sweep(self, now: float) -> None:
+    async def sweep(self, now: float) -> None:
         """Close late and silent connections at `now` (seconds of the loop's clock)."""
-        for connection in list(self._connections):
-            connection.look(now)
+        everyone = list(self._connections)
+        for start in range(0, len(everyone), LOOKS):
+            for connection in everyone[start : start + LOOKS]:
+                connection.look(now)
+            await asyncio.sleep(0)
 
     def _connection(self) -> Connection:
         return Connection(self._around)
@@ -217,11 +219,7 @@ class DeviceListener:
     async def _sweep_forever(self) -> None:
         while True:
             await asyncio.sleep(SWEEP_S)
-            everyone = list(self._connections)
-            for start in range(0, len(everyone), LOOKS):
-                for connection in everyone[start : start + LOOKS]:
-                    connection.look(self._loop.time())
-                await asyncio.sleep(0)
+            await self.sweep(self._loop.time())
 
 
 def _watch_for_dead_peers(listening: socket.socket) -> None:
