@@ -94,11 +94,10 @@ def anyio_backend() -> str:
 @pytest.fixture
 async def app(tmp_path: Path) -> AsyncIterator["Rest"]:
     """REST on an empty store in the test's folder, for a test that is a coroutine function."""
-    from tests.support import rest, stores  # most tests need nothing of it, and it takes a second
+    from tests.support import rest  # most tests need nothing of it, and it takes a second
 
-    made = rest.Rest(stores.fresh(tmp_path))
-    yield made
-    await made.close()
+    async with rest.opened(tmp_path) as made:
+        yield made
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -39,16 +39,13 @@ class Acknowledging:
             notifications.send(each.signals, taken.notifications)
 
 
-def run(folder, scenario):
+async def run(folder, scenario):
     """Play the scenario on two servers whose devices acknowledge."""
     devices = Acknowledging()
-
-    async def play(servers):
+    async with rest.two(folder, devices=devices) as servers:
         devices.servers = servers
         _, admin = await servers[0].operator("ace")
         return [await scenario(servers, devices, admin, number) for number in range(ROUNDS)]
-
-    return rest.run_two(folder, play, devices=devices)
 
 
 async def fleet(server, admin, number):
@@ -75,7 +72,7 @@ async def with_result(servers, devices, admin, sensor_id, request_id, number, *r
 
 
 @pytest.mark.parametrize("path", ["/sensor/{sensor}/vehicle", "/sensor/{sensor}/vehicle/{vehicle}"])
-def test_result_and_unmounting_at_once_leave_the_sensor_on_no_vehicle(tmp_path, path):
+async def test_result_and_unmounting_at_once_leave_the_sensor_on_no_vehicle(tmp_path, path):
     async def scenario(servers, devices, admin, number):
         sensor, (vehicle, _) = await fleet(servers[0], admin, number)
         await servers[0].post(admin, f"/sensor/{sensor}/vehicle/{vehicle}")
@@ -84,11 +81,11 @@ def test_result_and_unmounting_at_once_leave_the_sensor_on_no_vehicle(tmp_path, 
         record = await servers[0].get(admin, f"/sensor/{sensor}")
         return outcome, record["vehicleId"], record["status"], await pending(servers[0])
 
-    assert run(tmp_path, scenario) == [((200, None), UNSET, "DEACTIVATED", 0)] * ROUNDS
+    assert await run(tmp_path, scenario) == [((200, None), UNSET, "DEACTIVATED", 0)] * ROUNDS
 
 
 @pytest.mark.parametrize("what", ["sensor", "vehicle"])
-def test_result_and_deletion_at_once_leave_no_mounting(tmp_path, what):
+async def test_result_and_deletion_at_once_leave_no_mounting(tmp_path, what):
     async def scenario(servers, devices, admin, number):
         sensor, (vehicle, _) = await fleet(servers[0], admin, number)
         await servers[0].post(admin, f"/sensor/{sensor}/vehicle/{vehicle}")
@@ -98,10 +95,10 @@ def test_result_and_deletion_at_once_leave_no_mounting(tmp_path, what):
         record = await servers[1].get(admin, kept)
         return outcome, record.get("sensorCount", 0), record.get("vehicleId", UNSET), await pending(servers[0])
 
-    assert run(tmp_path, scenario) == [((200, None), 0, UNSET, 0)] * ROUNDS
+    assert await run(tmp_path, scenario) == [((200, None), 0, UNSET, 0)] * ROUNDS
 
 
-def test_result_and_newer_request_at_once_leave_the_one_that_came_first(tmp_path):
+async def test_result_and_newer_request_at_once_leave_the_one_that_came_first(tmp_path):
     async def scenario(servers, devices, admin, number):
         sensor, (one, two) = await fleet(servers[0], admin, number)
         await servers[0].post(admin, f"/sensor/{sensor}/vehicle/{one}")
@@ -114,10 +111,10 @@ def test_result_and_newer_request_at_once_leave_the_one_that_came_first(tmp_path
             assert (await servers[0].get(admin, f"/sensor/{sensor}"))["vehicleId"] == {"id": two}
         return (outcome, on, waits) in (((400, 31), {"id": one}, 0), ((200, None), UNSET, 1))
 
-    assert run(tmp_path, scenario) == [True] * ROUNDS
+    assert await run(tmp_path, scenario) == [True] * ROUNDS
 
 
-def test_of_two_requests_at_once_the_later_one_counts(tmp_path):
+async def test_of_two_requests_at_once_the_later_one_counts(tmp_path):
     async def scenario(servers, devices, admin, number):
         sensor, vehicles = await fleet(servers[0], admin, number)
         before = len(devices.requests)
@@ -133,4 +130,4 @@ def test_of_two_requests_at_once_the_later_one_counts(tmp_path):
         counts = [(await servers[0].get(admin, f"/vehicle/{vehicle}"))["sensorCount"] for vehicle in vehicles]
         return [answer.status_code for answer in answered], counts == [int(on == vehicle) for vehicle in vehicles]
 
-    assert run(tmp_path, scenario) == [([200, 200], True)] * ROUNDS
+    assert await run(tmp_path, scenario) == [([200, 200], True)] * ROUNDS

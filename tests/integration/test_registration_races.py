@@ -25,49 +25,45 @@ async def collide(servers, login, path, body):
 
 
 @pytest.mark.parametrize("path", RACES)
-def test_same_registration_at_two_servers_has_one_winner(path, tmp_path):
-    async def scenario(servers):
-        _, admin = await servers[0].operator("ace")
-        return [await collide(servers, admin, path, RACES[path](number)) for number in range(ROUNDS)]
+async def test_same_registration_at_two_servers_has_one_winner(servers, path):
+    _, admin = await servers[0].operator("ace")
 
-    assert rest.run_two(tmp_path, scenario) == [{(200, None): 1, (400, 31): 5}] * ROUNDS
+    assert [await collide(servers, admin, path, RACES[path](number)) for number in range(ROUNDS)] == [
+        {(200, None): 1, (400, 31): 5}
+    ] * ROUNDS
 
 
-def test_same_token_under_different_serials_has_one_winner(tmp_path):
-    async def scenario(servers):
-        _, admin = await servers[0].operator("ace")
-        bodies = [{"serialNo": f"SN-{n}", "type": "GPS", "credentialsId": "t" * 20} for n in range(6)]
-        answers = await asyncio.gather(
-            *(servers[n % 2].call(admin, "POST", "/sensor", body) for n, body in enumerate(bodies))
-        )
-        return Counter(answer.json().get("message", "registered") for answer in answers)
+async def test_same_token_under_different_serials_has_one_winner(servers):
+    _, admin = await servers[0].operator("ace")
+    bodies = [{"serialNo": f"SN-{n}", "type": "GPS", "credentialsId": "t" * 20} for n in range(6)]
+    answers = await asyncio.gather(
+        *(servers[n % 2].call(admin, "POST", "/sensor", body) for n, body in enumerate(bodies))
+    )
 
     taken = "Parameter 'credentialsId': a sensor with this access token is already registered."
-    assert rest.run_two(tmp_path, scenario) == {"registered": 1, taken: 5}
+
+    assert Counter(answer.json().get("message", "registered") for answer in answers) == {"registered": 1, taken: 5}
 
 
-def test_same_service_type_at_two_servers_has_one_operator(tmp_path):
-    async def scenario(servers):
-        root = await servers[0].account("root@x.example", Authority.SYS_ADMIN)
-        bodies = [rest.company_body("ace", f"kim{n}@ace.example") for n in range(6)]
-        answers = await asyncio.gather(
-            *(servers[n % 2].call(root, "POST", "/company", body) for n, body in enumerate(bodies))
-        )
-        return Counter(answer.json().get("message", "registered") for answer in answers)
+async def test_same_service_type_at_two_servers_has_one_operator(servers):
+    root = await servers[0].account("root@x.example", Authority.SYS_ADMIN)
+    bodies = [rest.company_body("ace", f"kim{n}@ace.example") for n in range(6)]
+    answers = await asyncio.gather(
+        *(servers[n % 2].call(root, "POST", "/company", body) for n, body in enumerate(bodies))
+    )
 
     taken = "Parameter 'serviceType': ace already has an operator company."
-    assert rest.run_two(tmp_path, scenario) == {"registered": 1, taken: 5}
+
+    assert Counter(answer.json().get("message", "registered") for answer in answers) == {"registered": 1, taken: 5}
 
 
-def test_granted_account_that_asks_twice_at_once_registers_one_company(tmp_path):
-    async def scenario(servers):
-        granted = await servers[0].account("kim@ace.example", Authority.COMPANY_ADMIN)
-        bodies = [rest.company_body(f"type-{n}", "kim@ace.example") for n in range(2)]
-        return sorted(
-            answer.status_code
-            for answer in await asyncio.gather(
-                *(server.call(granted, "POST", "/company", body) for server, body in zip(servers, bodies, strict=True))
-            )
+async def test_granted_account_that_asks_twice_at_once_registers_one_company(servers):
+    granted = await servers[0].account("kim@ace.example", Authority.COMPANY_ADMIN)
+    bodies = [rest.company_body(f"type-{n}", "kim@ace.example") for n in range(2)]
+
+    assert sorted(
+        answer.status_code
+        for answer in await asyncio.gather(
+            *(server.call(granted, "POST", "/company", body) for server, body in zip(servers, bodies, strict=True))
         )
-
-    assert rest.run_two(tmp_path, scenario) == [200, 400]
+    ) == [200, 400]

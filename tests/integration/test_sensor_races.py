@@ -4,7 +4,6 @@ import asyncio
 from collections import Counter
 
 import pytest
-from tests.support import rest
 
 from tripline.domain import ids
 
@@ -26,92 +25,83 @@ async def at_once(servers, login, *requests):
     return [(answer.status_code, answer.json().get("errorCode")) for answer in await asyncio.gather(*calls)]
 
 
-def test_one_sensor_is_mounted_on_one_of_two_vehicles(tmp_path):
-    async def scenario(servers):
-        _, admin = await servers[0].operator("ace")
-        outcomes = []
-        for number in range(ROUNDS):
-            sensor_id, vehicles = await fleet(servers[0], admin, number)
-            answers = await at_once(
-                servers, admin, *(("POST", f"/sensor/{sensor_id}/vehicle/{vehicle}") for vehicle in vehicles)
-            )
-            winner = vehicles[answers.index((200, None))]
-            record = await servers[1].get(admin, f"/sensor/{sensor_id}")
-            counts = [(await servers[0].get(admin, f"/vehicle/{vehicle}"))["sensorCount"] for vehicle in vehicles]
-            outcomes.append((Counter(answers), record["vehicleId"] == {"id": winner}, sorted(counts)))
-        return outcomes
+async def test_one_sensor_is_mounted_on_one_of_two_vehicles(servers):
+    _, admin = await servers[0].operator("ace")
+    outcomes = []
+    for number in range(ROUNDS):
+        sensor_id, vehicles = await fleet(servers[0], admin, number)
+        answers = await at_once(
+            servers, admin, *(("POST", f"/sensor/{sensor_id}/vehicle/{vehicle}") for vehicle in vehicles)
+        )
+        winner = vehicles[answers.index((200, None))]
+        record = await servers[1].get(admin, f"/sensor/{sensor_id}")
+        counts = [(await servers[0].get(admin, f"/vehicle/{vehicle}"))["sensorCount"] for vehicle in vehicles]
+        outcomes.append((Counter(answers), record["vehicleId"] == {"id": winner}, sorted(counts)))
 
-    assert rest.run_two(tmp_path, scenario) == [({(200, None): 1, (400, 31): 1}, True, [0, 1])] * ROUNDS
+    assert outcomes == [({(200, None): 1, (400, 31): 1}, True, [0, 1])] * ROUNDS
 
 
-def test_one_vehicle_carries_two_sensors_mounted_at_once(tmp_path):
-    async def scenario(servers):
-        _, admin = await servers[0].operator("ace")
-        one, (vehicle, _) = await fleet(servers[0], admin, 1)
-        two, _ = await fleet(servers[0], admin, 2)
-        answers = await at_once(servers, admin, *(("POST", f"/sensor/{each}/vehicle/{vehicle}") for each in (one, two)))
-        return answers, (await servers[0].get(admin, f"/vehicle/{vehicle}"))["sensorCount"]
+async def test_one_vehicle_carries_two_sensors_mounted_at_once(servers):
+    _, admin = await servers[0].operator("ace")
+    one, (vehicle, _) = await fleet(servers[0], admin, 1)
+    two, _ = await fleet(servers[0], admin, 2)
+    answers = await at_once(servers, admin, *(("POST", f"/sensor/{each}/vehicle/{vehicle}") for each in (one, two)))
 
-    assert rest.run_two(tmp_path, scenario) == ([(200, None), (200, None)], 2)
+    assert answers == [(200, None), (200, None)]
+    assert (await servers[0].get(admin, f"/vehicle/{vehicle}"))["sensorCount"] == 2
 
 
 @pytest.mark.parametrize("what", ["/vehicle/{vehicle}", "/sensor/{sensor}"])
-def test_mounting_and_deleting_at_once_leaves_no_mounting_on_what_is_gone(tmp_path, what):
-    async def scenario(servers):
-        _, admin = await servers[0].operator("ace")
-        outcomes = set()
-        for number in range(ROUNDS):
-            sensor_id, (vehicle, _) = await fleet(servers[0], admin, number)
-            mounted, deleted = await at_once(
-                servers,
-                admin,
-                ("POST", f"/sensor/{sensor_id}/vehicle/{vehicle}"),
-                ("DELETE", what.format(vehicle=vehicle, sensor=sensor_id)),
-            )
-            sensor = (await servers[1].call(admin, "GET", f"/sensor/{sensor_id}")).json()
-            on = (await servers[1].call(admin, "GET", f"/vehicle/{vehicle}")).json()
-            left = sensor.get("vehicleId", UNSET), on.get("sensorCount", 0)
-            outcomes.add((mounted in ((200, None), (404, 32)), deleted, left == (UNSET, 0)))
-        return outcomes
+async def test_mounting_and_deleting_at_once_leaves_no_mounting_on_what_is_gone(servers, what):
+    _, admin = await servers[0].operator("ace")
+    outcomes = set()
+    for number in range(ROUNDS):
+        sensor_id, (vehicle, _) = await fleet(servers[0], admin, number)
+        mounted, deleted = await at_once(
+            servers,
+            admin,
+            ("POST", f"/sensor/{sensor_id}/vehicle/{vehicle}"),
+            ("DELETE", what.format(vehicle=vehicle, sensor=sensor_id)),
+        )
+        sensor = (await servers[1].call(admin, "GET", f"/sensor/{sensor_id}")).json()
+        on = (await servers[1].call(admin, "GET", f"/vehicle/{vehicle}")).json()
+        left = sensor.get("vehicleId", UNSET), on.get("sensorCount", 0)
+        outcomes.add((mounted in ((200, None), (404, 32)), deleted, left == (UNSET, 0)))
 
-    assert rest.run_two(tmp_path, scenario) == {(True, (200, None), True)}
+    assert outcomes == {(True, (200, None), True)}
 
 
-def test_sensor_is_deleted_and_unmounted_once(tmp_path):
-    async def scenario(servers):
-        _, admin = await servers[0].operator("ace")
-        outcomes = []
-        for number in range(ROUNDS):
-            sensor_id, (vehicle, _) = await fleet(servers[0], admin, number)
-            await servers[0].post(admin, f"/sensor/{sensor_id}/vehicle/{vehicle}")
-            unmounted = await at_once(servers, admin, *[("DELETE", f"/sensor/{sensor_id}/vehicle")] * 4)
-            deleted = await at_once(servers, admin, *[("DELETE", f"/sensor/{sensor_id}")] * 4)
-            outcomes.append((Counter(unmounted), Counter(deleted)))
-        return outcomes
+async def test_sensor_is_deleted_and_unmounted_once(servers):
+    _, admin = await servers[0].operator("ace")
+    outcomes = []
+    for number in range(ROUNDS):
+        sensor_id, (vehicle, _) = await fleet(servers[0], admin, number)
+        await servers[0].post(admin, f"/sensor/{sensor_id}/vehicle/{vehicle}")
+        unmounted = await at_once(servers, admin, *[("DELETE", f"/sensor/{sensor_id}/vehicle")] * 4)
+        deleted = await at_once(servers, admin, *[("DELETE", f"/sensor/{sensor_id}")] * 4)
+        outcomes.append((Counter(unmounted), Counter(deleted)))
 
     once = ({(200, None): 1, (400, 30): 3}, {(200, None): 1, (404, 32): 3})
-    assert rest.run_two(tmp_path, scenario) == [once] * ROUNDS
+
+    assert outcomes == [once] * ROUNDS
 
 
-def test_two_sensors_that_take_one_token_have_one_winner(tmp_path):
-    async def scenario(servers):
-        _, admin = await servers[0].operator("ace")
-        sensors = [(await fleet(servers[0], admin, number))[0] for number in range(4)]
-        wanted = {"credentialsId": "w" * 20}
-        answers = await at_once(servers, admin, *(("PUT", f"/sensor/{each}", wanted) for each in sensors))
-        listed = (await servers[1].get(admin, "/sensors", limit=9))["data"]
-        return Counter(answers), sum(record["credentialsId"] == "w" * 20 for record in listed)
+async def test_two_sensors_that_take_one_token_have_one_winner(servers):
+    _, admin = await servers[0].operator("ace")
+    sensors = [(await fleet(servers[0], admin, number))[0] for number in range(4)]
+    wanted = {"credentialsId": "w" * 20}
+    answers = await at_once(servers, admin, *(("PUT", f"/sensor/{each}", wanted) for each in sensors))
+    listed = (await servers[1].get(admin, "/sensors", limit=9))["data"]
 
-    assert rest.run_two(tmp_path, scenario) == ({(200, None): 1, (400, 31): 3}, 1)
+    assert Counter(answers) == {(200, None): 1, (400, 31): 3}
+    assert sum(record["credentialsId"] == "w" * 20 for record in listed) == 1
 
 
-def test_changes_of_different_fields_at_once_are_all_kept(tmp_path):
-    async def scenario(servers):
-        _, admin = await servers[0].operator("ace")
-        sensor_id, _ = await fleet(servers[0], admin, 1)
-        changes = {"vendor": "Maker", "additionalInfo": "spare", "missionType": "AUTO", "serialNo": "SN-9"}
-        await at_once(servers, admin, *(("PUT", f"/sensor/{sensor_id}", {name: changes[name]}) for name in changes))
-        record = await servers[1].get(admin, f"/sensor/{sensor_id}")
-        return {name: record[name] for name in changes} == changes
+async def test_changes_of_different_fields_at_once_are_all_kept(servers):
+    _, admin = await servers[0].operator("ace")
+    sensor_id, _ = await fleet(servers[0], admin, 1)
+    changes = {"vendor": "Maker", "additionalInfo": "spare", "missionType": "AUTO", "serialNo": "SN-9"}
+    await at_once(servers, admin, *(("PUT", f"/sensor/{sensor_id}", {name: changes[name]}) for name in changes))
+    record = await servers[1].get(admin, f"/sensor/{sensor_id}")
 
-    assert rest.run_two(tmp_path, scenario)
+    assert {name: record[name] for name in changes} == changes

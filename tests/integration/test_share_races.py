@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 from sqlalchemy import select
-from tests.support import delegating, rest
+from tests.support import delegating
 from tests.unit.portal.sharing.test_shared import PATH, Guest, Street
 
 from tripline.store import tables
@@ -38,40 +38,35 @@ async def left(server):
 
 @pytest.mark.parametrize("of_trip", [False, True], ids=["vehicle", "trip"])
 @pytest.mark.parametrize("ends", [by_hand, take_back])
-def test_link_that_is_opened_while_it_ends_shows_nothing_afterwards(tmp_path, ends, of_trip):
-    async def scenario(servers):
-        first, second = servers
-        street = await Street(first).built()
-        trip_id = await street.trip()
-        seen = []
-        for number in range(ROUNDS):
-            shared = street.shared_trip(street.director, trip_id) if of_trip else street.shared(street.director)
-            link = await shared
-            guest = Guest(second, link)
-            opened, ended = await together(number, guest.open(), ends(first, street, link))
-            shown = await guest.get("trip" if of_trip else "position")
-            seen.append((opened.status_code in (200, 404), ended.status_code, shown.status_code, await left(second)))
-            if ends is take_back:
-                await delegated_again(street)
-        return seen
-
-    assert rest.run_two(tmp_path, scenario) == [(True, 200, 404, [])] * ROUNDS
-
-
-def test_link_that_is_made_while_the_vehicle_is_taken_back_does_not_outlive_that(tmp_path):
-    """A link left behind would work again once the vehicle is delegated again."""
-
-    async def scenario(servers):
-        first, second = servers
-        street = await Street(first).built()
-        address = f"{PATH}/vehicle/{street.vehicle}/sharelink"
-        seen = []
-        for number in range(ROUNDS):
-            made, ended = await together(
-                number, second.call(street.director, "POST", address, {}), take_back(first, street, None)
-            )
-            seen.append((made.status_code in (200, 403), ended.status_code, await left(second)))
+async def test_link_that_is_opened_while_it_ends_shows_nothing_afterwards(servers, ends, of_trip):
+    first, second = servers
+    street = await Street(first).built()
+    trip_id = await street.trip()
+    seen = []
+    for number in range(ROUNDS):
+        shared = street.shared_trip(street.director, trip_id) if of_trip else street.shared(street.director)
+        link = await shared
+        guest = Guest(second, link)
+        opened, ended = await together(number, guest.open(), ends(first, street, link))
+        shown = await guest.get("trip" if of_trip else "position")
+        seen.append((opened.status_code in (200, 404), ended.status_code, shown.status_code, await left(second)))
+        if ends is take_back:
             await delegated_again(street)
-        return seen
 
-    assert rest.run_two(tmp_path, scenario) == [(True, 200, [])] * ROUNDS
+    assert seen == [(True, 200, 404, [])] * ROUNDS
+
+
+async def test_link_that_is_made_while_the_vehicle_is_taken_back_does_not_outlive_that(servers):
+    """A link left behind would work again once the vehicle is delegated again."""
+    first, second = servers
+    street = await Street(first).built()
+    address = f"{PATH}/vehicle/{street.vehicle}/sharelink"
+    seen = []
+    for number in range(ROUNDS):
+        made, ended = await together(
+            number, second.call(street.director, "POST", address, {}), take_back(first, street, None)
+        )
+        seen.append((made.status_code in (200, 403), ended.status_code, await left(second)))
+        await delegated_again(street)
+
+    assert seen == [(True, 200, [])] * ROUNDS

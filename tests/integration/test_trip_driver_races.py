@@ -15,7 +15,7 @@ import time
 import httpx
 import pytest
 from sqlalchemy import select, update
-from tests.support import delegating, fleet, kept_sums, rest, scoring_rows, servers, standings, stores
+from tests.support import delegating, fleet, kept_sums, scoring_rows, servers, standings, stores
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company
 from tests.support.scored_fleet import Fleet
@@ -155,37 +155,30 @@ RACES = {
 
 
 @pytest.mark.parametrize("race", RACES)
-def test_correction_beside_another_change_leaves_what_all_scores_give(tmp_path, race):
-    async def scenario(apps):
-        to = await Beside(*apps).begin()
-        found = [await to.settled()]
-        answers = set()
-        for number in range(ROUNDS):
-            for app in apps:
-                app.now_ms += 60_000
-            whom = to.people[2 - number % 2]
-            answers |= set(await asyncio.gather(to.correct(to.one, whom), *RACES[race](to)))
-            found.append(await to.settled())
-        return answers, found
-
-    answers, found = rest.run_two(tmp_path, scenario)
+async def test_correction_beside_another_change_leaves_what_all_scores_give(servers, race):
+    to = await Beside(*servers).begin()
+    found = [await to.settled()]
+    answers = set()
+    for number in range(ROUNDS):
+        for app in servers:
+            app.now_ms += 60_000
+        whom = to.people[2 - number % 2]
+        answers |= set(await asyncio.gather(to.correct(to.one, whom), *RACES[race](to)))
+        found.append(await to.settled())
 
     assert answers <= {200, 409}
     assert found == [{}] * (ROUNDS + 1)
 
 
-def test_corrections_at_both_servers_end_with_one_driver_and_its_history(tmp_path):
-    async def scenario(apps):
-        to = await Beside(*apps).begin()
-        answers = await asyncio.gather(
-            *(to.correct(app, to.people[1 + number % 2]) for number, app in enumerate(apps * 4))
-        )
-        page = await to.one.get(to.admin, f"/vehicle/{to.own.vehicle_id}/history", limit=50)
-        moves = [each for each in reversed(page["data"]) if each["event"].startswith("TRIP_DRIVER")]
-        read = await to.one.get(to.admin, to.path)
-        return answers, moves, read, to.people, await to.settled()
-
-    answers, moves, read, people, found = rest.run_two(tmp_path, scenario)
+async def test_corrections_at_both_servers_end_with_one_driver_and_its_history(servers):
+    to = await Beside(*servers).begin()
+    answers = await asyncio.gather(
+        *(to.correct(app, to.people[1 + number % 2]) for number, app in enumerate(servers * 4))
+    )
+    page = await to.one.get(to.admin, f"/vehicle/{to.own.vehicle_id}/history", limit=50)
+    moves = [each for each in reversed(page["data"]) if each["event"].startswith("TRIP_DRIVER")]
+    read = await to.one.get(to.admin, to.path)
+    people, found = to.people, await to.settled()
 
     assert (set(answers), found) == ({200}, {})
     now = people[0]

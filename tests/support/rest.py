@@ -1,7 +1,8 @@
 """The REST application inside the test's process, on a database and a clock that stands still."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -381,31 +382,35 @@ def company_body(service_type: str | None, email: str, **fields: Any) -> dict[st
     return body if service_type is None else {"serviceType": service_type, **body}
 
 
+@contextlib.asynccontextmanager
+async def opened(folder: Path, **parts: Any) -> AsyncIterator[Rest]:
+    """A fresh application; `parts` are given to `Rest`."""
+    made = Rest(stores.fresh(folder), **parts)
+    try:
+        yield made
+    finally:
+        await made.close()
+
+
+@contextlib.asynccontextmanager
+async def two(folder: Path, **parts: Any) -> AsyncIterator[list[Rest]]:
+    """Two servers over one database; `parts` are given to both."""
+    database = stores.fresh(folder)
+    slots = {1: 1, 2: 2} if stores.on_postgresql() else {}
+    servers = [Rest(database, node=node, slot=slots.get(node), own_routes=True, **parts) for node in (1, 2)]
+    try:
+        yield servers
+    finally:
+        for server in servers:
+            await server.close()
+
+
 def run(folder: Path, scenario: Callable[[Rest], Awaitable[T]], **parts: Any) -> T:
     """Play the scenario against a fresh application; `parts` are given to `Rest`."""
 
     async def play() -> T:
-        rest = Rest(stores.fresh(folder), **parts)
-        try:
-            return await scenario(rest)
-        finally:
-            await rest.close()
-
-    return asyncio.run(play())
-
-
-def run_two(folder: Path, scenario: Callable[[list[Rest]], Awaitable[T]], **parts: Any) -> T:
-    """Play the scenario against two servers over one database; `parts` are given to both."""
-
-    async def play() -> T:
-        database = stores.fresh(folder)
-        slots = {1: 1, 2: 2} if stores.on_postgresql() else {}
-        servers = [Rest(database, node=node, slot=slots.get(node), own_routes=True, **parts) for node in (1, 2)]
-        try:
-            return await scenario(servers)
-        finally:
-            for server in servers:
-                await server.close()
+        async with opened(folder, **parts) as made:
+            return await scenario(made)
 
     return asyncio.run(play())
 

@@ -213,12 +213,10 @@ async def test_granted_account_goes_on_in_the_session_in_which_it_registers_its_
     assert await good(app, first, second) == [False, True]
 
 
-def test_two_servers_refuse_at_once_what_one_of_them_ended(tmp_path: Path) -> None:
-    async def scenario(servers: list[Rest]) -> tuple[Any, ...]:
-        here, there = servers
+async def test_two_servers_refuse_at_once_what_one_of_them_ended(tmp_path: Path) -> None:
+    async with support.two(tmp_path) as (here, there):
         login, other = await logins(here, 2)
         before = await good(there, login, other)
         await here.post(login, "/api/auth/logout")
-        return before, await good(there, login, other)
 
-    assert support.run_two(tmp_path, scenario) == ([True, True], [False, True])
+        assert (before, await good(there, login, other)) == ([True, True], [False, True])

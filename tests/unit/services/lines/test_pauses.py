@@ -61,15 +61,13 @@ class Unwilling:
         raise CarrierRefusedError("unpaid bill")
 
 
-def test_pause_that_the_carrier_does_not_lift_is_kept_with_its_words(tmp_path):
-    async def scenario(app):
+async def test_pause_that_the_carrier_does_not_lift_is_kept_with_its_words(tmp_path):
+    async with rest.opened(tmp_path, carrier=Unwilling()) as app:
         scene = await lines.scene(app)
         sensor_id = await scene.opened()
         await scene.act("SUSPENSION", kind="USE")
         assert (await scene.unpause()).status_code == 400
-        return await history(app, scene.admin, sensor_id, limit=1)
-
-    known = rest.run(tmp_path, scenario, carrier=Unwilling())
+        known = await history(app, scene.admin, sensor_id, limit=1)
 
     assert told(known) == [("UNPAUSE", "02", rest.NOW_MS, "unpaid bill")]
 
@@ -84,9 +82,10 @@ async def test_device_that_takes_over_a_line_and_the_one_that_had_it_both_tell_o
     assert new == [("DEVICE_CHANGE", "01", rest.NOW_MS, None)]
 
 
-def test_changes_of_a_line_at_two_servers_in_one_millisecond_are_told_in_the_order_in_which_they_were_done(tmp_path):
-    async def scenario(servers):
-        here, there = servers
+async def test_changes_of_a_line_at_two_servers_in_one_millisecond_are_told_in_the_order_in_which_they_were_done(
+    tmp_path,
+):
+    async with rest.two(tmp_path) as (here, there):
         scene = await lines.scene(here)
         sensor_id = await scene.opened()
         for server, plan in ((here, "A"), (there, "B")):
@@ -95,10 +94,10 @@ def test_changes_of_a_line_at_two_servers_in_one_millisecond_are_told_in_the_ord
         await here.post(scene.carrier, ACTIONS, scene.action("SUSPENSION", kind="USE"))
         await there.post(scene.admin, lines.UNPAUSE, {"mdn": MDN})
         await here.post(scene.carrier, ACTIONS, scene.action("SUSPENSION", kind="DORMANT"))
-        return [each.type for each in (await history(there, scene.admin, sensor_id)).changes]
+        found = [each.type for each in (await history(there, scene.admin, sensor_id)).changes]
 
     in_order = ["OPENING", *["PLAN_CHANGE", "SIM_CHANGE"] * 2, "SUSPENSION", "UNPAUSE", "SUSPENSION"]
-    assert rest.run_two(tmp_path, scenario) == in_order[::-1]
+    assert found == in_order[::-1]
 
 
 async def test_what_became_of_a_line_goes_with_its_device(app: rest.Rest):
