@@ -27,54 +27,32 @@ async def over_http(carrier, *, timeout_s=5.0):
             await adapter.close()
 
 
-def on_simulated(tmp_path, scenario):
-    """The scenario with an adapter that knows the line `MDN` as paused."""
-
-    async def play(app):
+@pytest.fixture(params=["simulated", "http"])
+async def carrier(request, app: rest.Rest):
+    """An adapter that knows the line `MDN` as paused."""
+    if request.param == "http":
+        async with over_http(carriers.Carrier(paused={MDN})) as adapter:
+            yield adapter
+    else:
         scene = await lines.scene(app)
         await scene.opened()
         await scene.act("SUSPENSION", kind="USE")
-        return await scenario(SimulatedCarrier(store=app.store, clock=lambda: app.now_ms))
-
-    return rest.run(tmp_path, play)
+        yield SimulatedCarrier(store=app.store, clock=lambda: app.now_ms)
 
 
-def on_http(tmp_path, scenario):
-    """As `on_simulated`."""
-
-    async def play():
-        async with over_http(carriers.Carrier(paused={MDN})) as adapter:
-            return await scenario(adapter)
-
-    return asyncio.run(play())
+async def test_pause_of_a_paused_line_is_lifted(carrier):
+    assert await carrier.unpause(MDN, request_id=REQUEST) is None
 
 
-@pytest.fixture(params=[on_simulated, on_http])
-def play(request, tmp_path):
-    return lambda scenario: request.param(tmp_path, scenario)
+async def test_request_sent_again_is_done_once(carrier):
+    assert [await carrier.unpause(MDN, request_id=REQUEST) for _ in range(2)] == [None, None]
 
 
-def test_pause_of_a_paused_line_is_lifted(play):
-    async def scenario(carrier):
-        return await carrier.unpause(MDN, request_id=REQUEST)
+async def test_line_that_is_not_paused_is_refused(carrier):
+    with pytest.raises(CarrierRefusedError) as refused:
+        await carrier.unpause("0", request_id=REQUEST)
 
-    assert play(scenario) is None
-
-
-def test_request_sent_again_is_done_once(play):
-    async def scenario(carrier):
-        return [await carrier.unpause(MDN, request_id=REQUEST) for _ in range(2)]
-
-    assert play(scenario) == [None, None]
-
-
-def test_line_that_is_not_paused_is_refused(play):
-    async def scenario(carrier):
-        with pytest.raises(CarrierRefusedError) as refused:
-            await carrier.unpause("0", request_id=REQUEST)
-        return str(refused.value)
-
-    assert play(scenario) == "This line is not paused."
+    assert str(refused.value) == "This line is not paused."
 
 
 async def test_simulated_carrier_refuses_a_line_that_is_normal_again(app: rest.Rest):

@@ -533,82 +533,69 @@ class Carrier:
 
 
 @pytest.fixture
-def paused(tmp_path, monkeypatch):
-    """Runs a scenario with a paused line and a carrier that answers as told; nobody waits long for a busy line."""
+def carrier():
+    return Carrier()
+
+
+@pytest.fixture
+async def paused(tmp_path, monkeypatch, carrier):
+    """A scene with a paused line at this carrier; nobody waits long for a busy line."""
     monkeypatch.setattr(batches, "PAUSES_S", (0.001, 0.001))
-
-    def run(carrier, scenario, **parts):
-        async def with_pause(app):
-            scene = await lines.scene(app)
-            await scene.opened()
-            await scene.act("SUSPENSION", kind="USE")
-            return await scenario(scene)
-
-        return rest.run(tmp_path, with_pause, carrier=carrier, **parts)
-
-    return run
+    async with rest.opened(tmp_path, carrier=carrier) as app:
+        made = await lines.scene(app)
+        await made.opened()
+        await made.act("SUSPENSION", kind="USE")
+        yield made
 
 
-def test_carriers_refusal_is_passed_on_clean_and_short(paused):
-    async def scenario(scene):
-        refused = (await scene.unpause()).json()
-        return refused["status"], refused["errorCode"], refused["message"], (await scene.unpause()).status_code
+async def test_carriers_refusal_is_passed_on_clean_and_short(paused, carrier):
+    carrier.answers = [CarrierRefusedError("unpaid\r\n\x1b[31m bills" + "!" * 300), None]
+    refused, then = [await paused.unpause() for _ in range(2)]
 
-    carrier = Carrier(CarrierRefusedError("unpaid\r\n\x1b[31m bills" + "!" * 300), None)
-
-    status, code, message, then = paused(carrier, scenario)
-    assert (status, code, then) == (400, 30, 200)
-    assert message == "The carrier refused: " + ("unpaid [31m bills" + "!" * 300)[:200]
+    assert (refused.status_code, refused.json()["errorCode"], then.status_code) == (400, 30, 200)
+    assert refused.json()["message"] == "The carrier refused: " + ("unpaid [31m bills" + "!" * 300)[:200]
     assert len(set(carrier.asked)) == 2
 
 
-def test_carrier_away_is_503_and_the_next_request_repeats_the_same_call(paused):
-    async def scenario(scene):
-        away = await scene.unpause()
-        done = await scene.unpause()
-        return away.status_code, away.json()["errorCode"], done.json()["nwStatus"], len(await scene.pushed())
+async def test_carrier_away_is_503_and_the_next_request_repeats_the_same_call(paused, carrier):
+    carrier.answers = [Outage("away"), None]
+    away, done = [await paused.unpause() for _ in range(2)]
 
-    carrier = Carrier(Outage("away"), None)
-
-    assert paused(carrier, scenario) == (503, 2, "01", 3)
+    assert (away.status_code, away.json()["errorCode"], done.json()["nwStatus"]) == (503, 2, "01")
+    assert len(await paused.pushed()) == 3
     assert len(carrier.asked) == 2
     assert len(set(carrier.asked)) == 1
 
 
-def test_suspension_after_a_lost_call_means_that_the_pause_had_been_lifted(paused):
-    async def scenario(scene):
-        await scene.unpause()
-        suspended = await scene.act("SUSPENSION", kind="DORMANT")
-        return suspended["nwStatus"], (await scene.unpause()).status_code
+async def test_suspension_after_a_lost_call_means_that_the_pause_had_been_lifted(paused, carrier):
+    carrier.answers = [Outage("away")]
+    await paused.unpause()
+    suspended = await paused.act("SUSPENSION", kind="DORMANT")
 
-    assert paused(Carrier(Outage("away")), scenario) == ("03", 400)
+    assert (suspended["nwStatus"], (await paused.unpause()).status_code) == ("03", 400)
 
 
-def test_claim_of_a_call_that_died_runs_out_and_the_call_is_completed(paused):
-    async def scenario(scene):
-        with pytest.raises(Died):
-            await scene.unpause()
-        busy = await scene.unpause()
-        scene.app.now_ms += 15_000
-        return busy.status_code, busy.json()["errorCode"], (await scene.unpause()).json()["nwStatus"]
+async def test_claim_of_a_call_that_died_runs_out_and_the_call_is_completed(paused, carrier):
+    carrier.answers = [Died(), None]
+    with pytest.raises(Died):
+        await paused.unpause()
+    busy = await paused.unpause()
+    paused.app.now_ms += 15_000
 
-    carrier = Carrier(Died(), None)
-
-    assert paused(carrier, scenario) == (409, 2, "01")
+    assert (busy.status_code, busy.json()["errorCode"], (await paused.unpause()).json()["nwStatus"]) == (409, 2, "01")
     assert len(carrier.asked) == 2
     assert len(set(carrier.asked)) == 1
 
 
-def test_busy_line_refuses_an_action_without_keeping_it(paused):
-    async def scenario(scene):
-        with pytest.raises(Died):
-            await scene.unpause()
-        number = scene.action("NUMBER_CHANGE", newMdn="01055555555")
-        plan = scene.action("PLAN_CHANGE", subscription="B")
-        batch = {"actions": [number, plan]}
-        busy = (await scene.app.post(scene.carrier, ACTIONS, batch))["outcomes"]
-        scene.app.now_ms += 15_000
-        later = await scene.app.post(scene.carrier, ACTIONS, number)
-        return [each["errorCode"] for each in busy], later["outcomes"][0]["outcome"]
+async def test_busy_line_refuses_an_action_without_keeping_it(paused, carrier):
+    carrier.answers = [Died()]
+    with pytest.raises(Died):
+        await paused.unpause()
+    number = paused.action("NUMBER_CHANGE", newMdn="01055555555")
+    plan = paused.action("PLAN_CHANGE", subscription="B")
+    batch = {"actions": [number, plan]}
+    busy = (await paused.app.post(paused.carrier, ACTIONS, batch))["outcomes"]
+    paused.app.now_ms += 15_000
+    later = await paused.app.post(paused.carrier, ACTIONS, number)
 
-    assert paused(Carrier(Died()), scenario) == ([2, 2], "DONE")
+    assert ([each["errorCode"] for each in busy], later["outcomes"][0]["outcome"]) == ([2, 2], "DONE")

@@ -13,23 +13,18 @@ from tripline.store.tables import account, mail_outbox
 UNKNOWN = "11111111-1111-1111-8111-111111111111"
 
 
-def test_driver_contests_an_event_and_the_administrator_accepts(run):
-    async def play(app):
-        own = await fleet(app)
-        (braking,) = [each for each in await own.events() if each["eventTy"] == 3]
-        body = {"eventId": braking["id"]["id"], "reason": "TRAFFIC", "text": "A child ran into the road."}
-        opened = await app.post(own.driver, own.of_trip, body)
-        waiting = await app.get(own.admin, own.of_company, limit=5, state="OPEN")
-        decided = await changed(app, own.admin, decision(opened), {"accept": True, "answer": "Seen."})
-        await own.score()
-        return (
-            *(own, braking, opened, waiting["data"], decided),
-            await app.get(own.driver, own.of_trip),
-            await own.events(),
-            await own.explanation(),
-        )
-
-    own, braking, opened, waiting, decided, kept, events, told = run(play)
+async def test_driver_contests_an_event_and_the_administrator_accepts(app: rest.Rest):
+    own = await fleet(app)
+    (braking,) = [each for each in await own.events() if each["eventTy"] == 3]
+    body = {"eventId": braking["id"]["id"], "reason": "TRAFFIC", "text": "A child ran into the road."}
+    opened = await app.post(own.driver, own.of_trip, body)
+    waiting = await app.get(own.admin, own.of_company, limit=5, state="OPEN")
+    decided = await changed(app, own.admin, decision(opened), {"accept": True, "answer": "Seen."})
+    await own.score()
+    waiting = waiting["data"]
+    kept = await app.get(own.driver, own.of_trip)
+    events = await own.events()
+    told = await own.explanation()
 
     assert opened["event"] == {
         "id": braking["id"],
@@ -58,17 +53,14 @@ def test_driver_contests_an_event_and_the_administrator_accepts(run):
     ]
 
 
-def test_accepted_trip_says_why_it_has_no_score(run):
-    async def play(app):
-        own = await fleet(app)
-        opened = await app.post(own.driver, own.of_trip, {"reason": "NOT_DRIVER", "text": "My colleague drove."})
-        await changed(app, own.admin, decision(opened), {"accept": True})
-        await own.score()
-        score = await app.refused(own.driver, "GET", f"/api/tre/v1_3/trip/{own.trip_id}/analytics/drivingScore")
-        record = await app.get(own.driver, f"/api/tre/v1/trip/{own.trip_id}")
-        return score, record, await own.explanation()
-
-    (status, code, text), record, told = run(play)
+async def test_accepted_trip_says_why_it_has_no_score(app: rest.Rest):
+    own = await fleet(app)
+    opened = await app.post(own.driver, own.of_trip, {"reason": "NOT_DRIVER", "text": "My colleague drove."})
+    await changed(app, own.admin, decision(opened), {"accept": True})
+    await own.score()
+    score = await app.refused(own.driver, "GET", f"/api/tre/v1_3/trip/{own.trip_id}/analytics/drivingScore")
+    record = await app.get(own.driver, f"/api/tre/v1/trip/{own.trip_id}")
+    (status, code, text), told = score, await own.explanation()
 
     assert (status, code) == (404, 32)
     assert "(annulled)" in text
@@ -76,46 +68,38 @@ def test_accepted_trip_says_why_it_has_no_score(run):
     assert {each["annulled"] is None for each in told["harshEvents"]} == {False}
 
 
-def test_list_shows_those_in_a_state_page_by_page(run):
-    async def play(app):
-        own = await fleet(app)
-        opened = []
-        for _ in range(3):
-            app.now_ms += 1_000
-            opened.append(await app.post(own.driver, own.of_trip, {"reason": "OTHER", "text": "no"}))
-            own.trip_id = await own.trip()
-        await changed(app, own.admin, decision(opened[1]), {"accept": False, "answer": "The video shows it."})
-        pages = [await app.get(own.admin, own.of_company, limit=2)]
-        pages.append(await app.get(own.admin, own.of_company, limit=2, idOffset=pages[0]["data"][-1]["id"]["id"]))
-        oldest = await app.get(own.admin, own.of_company, limit=2, ascOrder="true")
-        second = await app.get(
-            own.admin, own.of_company, limit=5, startTime=app.now_ms - 1_000, endTime=app.now_ms - 1_000
-        )
-        in_state = {
-            state: [each["id"] for each in (await app.get(own.admin, own.of_company, limit=5, state=state))["data"]]
-            for state in ("OPEN", "ACCEPTED", "REJECTED")
-        }
-        return opened, [[each["id"] for each in page["data"]] for page in (*pages, oldest, second)], in_state
-
-    opened, pages, in_state = run(play)
+async def test_list_shows_those_in_a_state_page_by_page(app: rest.Rest):
+    own = await fleet(app)
+    opened = []
+    for _ in range(3):
+        app.now_ms += 1_000
+        opened.append(await app.post(own.driver, own.of_trip, {"reason": "OTHER", "text": "no"}))
+        own.trip_id = await own.trip()
+    await changed(app, own.admin, decision(opened[1]), {"accept": False, "answer": "The video shows it."})
+    pages = [await app.get(own.admin, own.of_company, limit=2)]
+    pages.append(await app.get(own.admin, own.of_company, limit=2, idOffset=pages[0]["data"][-1]["id"]["id"]))
+    oldest = await app.get(own.admin, own.of_company, limit=2, ascOrder="true")
+    second = await app.get(own.admin, own.of_company, limit=5, startTime=app.now_ms - 1_000, endTime=app.now_ms - 1_000)
+    in_state = {
+        state: [each["id"] for each in (await app.get(own.admin, own.of_company, limit=5, state=state))["data"]]
+        for state in ("OPEN", "ACCEPTED", "REJECTED")
+    }
+    pages = [[each["id"] for each in page["data"]] for page in (*pages, oldest, second)]
 
     first, second, third = (each["id"] for each in opened)
     assert pages == [[third, second], [first], [first, second], [second]]
     assert in_state == {"OPEN": [third, first], "ACCEPTED": [], "REJECTED": [second]}
 
 
-def test_director_sees_the_disputes_of_managed_vehicles_alone(run):
-    async def play(app):
-        own = await fleet(app)
-        director = await delegating.director(app, own.admin, "director")
-        await app.post(own.driver, own.of_trip, {"reason": "OTHER", "text": "no"})
-        before = await app.get(director, own.of_company, limit=5)
-        await app.post(own.admin, f"/vehicle/{own.vehicle_id}/director/{director.user_id}")
-        after = await app.get(director, own.of_company, limit=5)
-        decided = await changed(app, director, decision(after["data"][0]), {"accept": False, "answer": "No."})
-        return before["data"], after["data"], decided["state"]
-
-    before, after, decided = run(play)
+async def test_director_sees_the_disputes_of_managed_vehicles_alone(app: rest.Rest):
+    own = await fleet(app)
+    director = await delegating.director(app, own.admin, "director")
+    await app.post(own.driver, own.of_trip, {"reason": "OTHER", "text": "no"})
+    before = await app.get(director, own.of_company, limit=5)
+    await app.post(own.admin, f"/vehicle/{own.vehicle_id}/director/{director.user_id}")
+    after = await app.get(director, own.of_company, limit=5)
+    decided = await changed(app, director, decision(after["data"][0]), {"accept": False, "answer": "No."})
+    before, after, decided = before["data"], after["data"], decided["state"]
 
     assert (before, len(after), decided) == ([], 1, "REJECTED")
 
@@ -134,56 +118,46 @@ def test_director_sees_the_disputes_of_managed_vehicles_alone(run):
         ({"reason": "OTHER", "text": "no", "eventId": UNKNOWN}, "eventId"),
     ],
 )
-def test_bad_value_is_refused_by_its_name(run, body, field):
-    async def play(app):
-        own = await fleet(app)
-        return await app.refused(own.driver, "POST", own.of_trip, body)
-
-    status, code, text = run(play)
+async def test_bad_value_is_refused_by_its_name(app: rest.Rest, body, field):
+    own = await fleet(app)
+    status, code, text = await app.refused(own.driver, "POST", own.of_trip, body)
 
     assert (status, code) == (400, 31)
     assert f"'{field}'" in text
 
 
 @pytest.mark.parametrize("length", [LONG_TEXT_MAX - 1, LONG_TEXT_MAX])
-def test_longest_text_is_kept_whole(run, length):
-    async def play(app):
-        own = await fleet(app)
-        return await app.post(own.driver, own.of_trip, {"reason": "OTHER", "text": "가" * length})
+async def test_longest_text_is_kept_whole(app: rest.Rest, length):
+    own = await fleet(app)
 
-    assert run(play)["text"] == "가" * length
+    assert (await app.post(own.driver, own.of_trip, {"reason": "OTHER", "text": "가" * length}))[
+        "text"
+    ] == "가" * length
 
 
 @pytest.mark.parametrize(
     ("body", "field"),
     [({}, "accept"), ({"accept": False}, "answer"), ({"accept": True, "answer": "x" * (LONG_TEXT_MAX + 1)}, "answer")],
 )
-def test_decision_needs_what_it_needs(run, body, field):
-    async def play(app):
-        own = await fleet(app)
-        opened = await app.post(own.driver, own.of_trip, {"reason": "OTHER", "text": "no"})
-        return await app.refused(own.admin, "PUT", decision(opened), body)
-
-    status, code, text = run(play)
+async def test_decision_needs_what_it_needs(app: rest.Rest, body, field):
+    own = await fleet(app)
+    opened = await app.post(own.driver, own.of_trip, {"reason": "OTHER", "text": "no"})
+    status, code, text = await app.refused(own.admin, "PUT", decision(opened), body)
 
     assert (status, code) == (400, 31)
     assert f"'{field}'" in text
 
 
-def test_refusals_of_state_are_told_in_words(run):
-    async def play(app):
-        own = await fleet(app)
-        whole = {"reason": "OTHER", "text": "no"}
-        opened = await app.post(own.driver, own.of_trip, whole)
-        told = [await app.refused(own.driver, "POST", own.of_trip, whole)]
-        told.append(await app.refused(own.admin, "PUT", withdrawal(opened)))
-        withdrawn = await changed(app, own.driver, withdrawal(opened))
-        told.append(await app.refused(own.admin, "PUT", decision(opened), {"accept": True}))
-        again = await app.post(own.admin, own.of_trip, whole)
-        told.append(await app.refused(own.admin, "PUT", decision(again), {"accept": True}))
-        return told, withdrawn
-
-    told, withdrawn = run(play)
+async def test_refusals_of_state_are_told_in_words(app: rest.Rest):
+    own = await fleet(app)
+    whole = {"reason": "OTHER", "text": "no"}
+    opened = await app.post(own.driver, own.of_trip, whole)
+    told = [await app.refused(own.driver, "POST", own.of_trip, whole)]
+    told.append(await app.refused(own.admin, "PUT", withdrawal(opened)))
+    withdrawn = await changed(app, own.driver, withdrawal(opened))
+    told.append(await app.refused(own.admin, "PUT", decision(opened), {"accept": True}))
+    again = await app.post(own.admin, own.of_trip, whole)
+    told.append(await app.refused(own.admin, "PUT", decision(again), {"accept": True}))
 
     assert [(status, code) for status, code, _ in told] == [(409, 2), (403, 20), (409, 2), (403, 20)]
     assert told[2][2] == "This dispute is already WITHDRAWN."
@@ -193,23 +167,20 @@ def test_refusals_of_state_are_told_in_words(run):
 ASKED = {"reason": "TRAFFIC", "text": "A child ran into the road.", "mail": True}
 
 
-def test_mail_tells_who_asked_for_it_of_the_new_score_once(run):
-    async def play(app):
-        own = await fleet(app)
-        post = Post(own)
-        (braking,) = [each for each in await own.events() if each["eventTy"] == 3]
-        opened = await app.post(own.driver, own.of_trip, {**ASKED, "eventId": braking["id"]["id"]})
-        app.signals.told.clear()
-        counts = [await post.round()]
-        await changed(app, own.admin, decision(opened), {"accept": True, "answer": "Seen."})
-        told = list(app.signals.told)
-        counts += [await post.round(), await post.round(postman.EARLY_MS - 1)]
-        await own.score()
-        counts += [await post.round(), await post.round(1), await post.round(postman.LEASE_MS)]
-        (dispute,) = (await app.get(own.driver, own.of_trip))["data"]
-        return own, opened, told, counts, post.box.letters, dispute
-
-    own, opened, told, counts, letters, dispute = run(play)
+async def test_mail_tells_who_asked_for_it_of_the_new_score_once(app: rest.Rest):
+    own = await fleet(app)
+    post = Post(own)
+    (braking,) = [each for each in await own.events() if each["eventTy"] == 3]
+    opened = await app.post(own.driver, own.of_trip, {**ASKED, "eventId": braking["id"]["id"]})
+    app.signals.told.clear()
+    counts = [await post.round()]
+    await changed(app, own.admin, decision(opened), {"accept": True, "answer": "Seen."})
+    told = list(app.signals.told)
+    counts += [await post.round(), await post.round(postman.EARLY_MS - 1)]
+    await own.score()
+    counts += [await post.round(), await post.round(1), await post.round(postman.LEASE_MS)]
+    (dispute,) = (await app.get(own.driver, own.of_trip))["data"]
+    letters = post.box.letters
 
     assert opened["mail"]
     assert (observe.SIGNAL_MAIL_DUE, "") in told
@@ -223,87 +194,74 @@ def test_mail_tells_who_asked_for_it_of_the_new_score_once(run):
     assert [each for each in kept if each in letter.text] == []
 
 
-def test_mail_of_a_trip_that_is_not_scored_anew_waits_so_long_and_no_longer(run):
-    async def play(app):
-        own = await fleet(app)
-        post = Post(own)
-        opened = await app.post(own.driver, own.of_trip, ASKED)
-        await changed(app, own.admin, decision(opened), {"accept": True})
-        return [await post.round(), await post.round(postman.SCORE_MS - 1), await post.round(postman.EARLY_MS)], [
-            "not scored anew yet" in letter.text for letter in post.box.letters
-        ]
+async def test_mail_of_a_trip_that_is_not_scored_anew_waits_so_long_and_no_longer(app: rest.Rest):
+    own = await fleet(app)
+    post = Post(own)
+    opened = await app.post(own.driver, own.of_trip, ASKED)
+    await changed(app, own.admin, decision(opened), {"accept": True})
 
-    assert run(play) == ([(0, 1), (0, 1), (1, 0)], [True])
+    assert [await post.round(), await post.round(postman.SCORE_MS - 1), await post.round(postman.EARLY_MS)] == [
+        (0, 1),
+        (0, 1),
+        (1, 0),
+    ]
+    assert ["not scored anew yet" in letter.text for letter in post.box.letters] == [True]
 
 
 @pytest.mark.parametrize("language", ["ko", None])
-def test_mail_of_a_rejection_goes_at_once_in_the_language_of_the_account(run, language):
-    async def play(app):
-        own = await fleet(app)
-        post = Post(own)
-        whose = update(account).where(account.c.id == own.driver.user_id)
-        await app.store.write(lambda tx: tx.run(whose.values(language=language)))
-        opened = await app.post(own.driver, own.of_trip, ASKED)
-        await changed(app, own.admin, decision(opened), {"accept": False, "answer": "No child."})
-        return await post.round(), [(letter.subject, "No child." in letter.text) for letter in post.box.letters]
+async def test_mail_of_a_rejection_goes_at_once_in_the_language_of_the_account(app: rest.Rest, language):
+    own = await fleet(app)
+    post = Post(own)
+    whose = update(account).where(account.c.id == own.driver.user_id)
+    await app.store.write(lambda tx: tx.run(whose.values(language=language)))
+    opened = await app.post(own.driver, own.of_trip, ASKED)
+    await changed(app, own.admin, decision(opened), {"accept": False, "answer": "No child."})
 
     subject = "Your dispute was rejected" if language is None else "이의 제기가 받아들여지지 않았습니다"
-    assert run(play) == ((1, 0), [(subject, True)])
+
+    assert await post.round() == (1, 0)
+    assert [(letter.subject, "No child." in letter.text) for letter in post.box.letters] == [(subject, True)]
 
 
 @pytest.mark.parametrize("what", ["not asked", "asked not", "withdrawn"])
-def test_no_mail_waits_for_who_wants_none_or_withdraws(run, what):
-    async def play(app):
-        own = await fleet(app)
-        post = Post(own)
-        wish = {"not asked": {"mail": None}, "asked not": {"mail": False}, "withdrawn": {}}[what]
-        opened = await app.post(own.driver, own.of_trip, ASKED | wish)
-        if what == "withdrawn":
-            await changed(app, own.driver, withdrawal(opened))
-        else:
-            await changed(app, own.admin, decision(opened), {"accept": False, "answer": "No."})
-        waiting = await app.store.read(lambda tx: tx.all(select(mail_outbox.c.no)))
-        return opened["mail"], waiting, await post.round()
+async def test_no_mail_waits_for_who_wants_none_or_withdraws(app: rest.Rest, what):
+    own = await fleet(app)
+    post = Post(own)
+    wish = {"not asked": {"mail": None}, "asked not": {"mail": False}, "withdrawn": {}}[what]
+    opened = await app.post(own.driver, own.of_trip, ASKED | wish)
+    if what == "withdrawn":
+        await changed(app, own.driver, withdrawal(opened))
+    else:
+        await changed(app, own.admin, decision(opened), {"accept": False, "answer": "No."})
+    waiting = await app.store.read(lambda tx: tx.all(select(mail_outbox.c.no)))
 
-    assert run(play) == (what == "withdrawn", [], (0, 0))
+    assert (opened["mail"], waiting, await post.round()) == (what == "withdrawn", [], (0, 0))
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("what", ["deleted", "disabled", "unset", "vehicle deleted"])
-def test_mail_goes_to_nobody_who_may_not_read_the_trip_any_more(run, what, when):
-    async def play(app):
-        own = await fleet(app)
-        post = Post(own)
-        director = await delegating.director(app, own.admin, "director")
-        managed = f"/vehicle/{own.vehicle_id}/director/{director.user_id}"
-        await app.post(own.admin, managed)
-        opened = await app.post(director, own.of_trip, ASKED)
+async def test_mail_goes_to_nobody_who_may_not_read_the_trip_any_more(app: rest.Rest, what, when):
+    own = await fleet(app)
+    post = Post(own)
+    director = await delegating.director(app, own.admin, "director")
+    managed = f"/vehicle/{own.vehicle_id}/director/{director.user_id}"
+    await app.post(own.admin, managed)
+    opened = await app.post(director, own.of_trip, ASKED)
 
-        async def lose():
-            if what == "disabled":
-                whose = update(account).where(account.c.id == director.user_id)
-                await app.store.write(lambda tx: tx.run(whose.values(enabled=False)))
-                return
-            gone = {"deleted": f"/director/{director.user_id}", "unset": managed}
-            answer = await app.call(own.admin, "DELETE", gone.get(what, f"/vehicle/{own.vehicle_id}"))
-            assert answer.status_code == 200, answer.text
+    async def lose():
+        if what == "disabled":
+            whose = update(account).where(account.c.id == director.user_id)
+            await app.store.write(lambda tx: tx.run(whose.values(enabled=False)))
+            return
+        gone = {"deleted": f"/director/{director.user_id}", "unset": managed}
+        answer = await app.call(own.admin, "DELETE", gone.get(what, f"/vehicle/{own.vehicle_id}"))
+        assert answer.status_code == 200, answer.text
 
-        if when == "before":
-            await lose()
-        if (what, when) != ("vehicle deleted", "before"):
-            await changed(app, own.admin, decision(opened), {"accept": False, "answer": "No."})
-        if when == "after":
-            await lose()
-        return await post.round()
+    if when == "before":
+        await lose()
+    if (what, when) != ("vehicle deleted", "before"):
+        await changed(app, own.admin, decision(opened), {"accept": False, "answer": "No."})
+    if when == "after":
+        await lose()
 
-    assert run(play) == (0, 0)
-
-
-@pytest.fixture
-def run(tmp_path):
-    """Play on an empty installation."""
-
-    def play(story):
-        return rest.run(tmp_path, story)
-
-    return play
+    assert await post.round() == (0, 0)

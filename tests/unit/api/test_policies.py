@@ -20,12 +20,10 @@ async def fleet(app):
     return f"/api/tre/v1_3/company/{record['id']['id']}/scoring", admin
 
 
-def test_policies_are_told_with_every_number(run):
-    async def play(app):
-        _, admin = await fleet(app)
-        return await app.get(admin, POLICIES)
+async def test_policies_are_told_with_every_number(app: rest.Rest):
+    _, admin = await fleet(app)
 
-    first, second, third, fourth = run(play)["data"]
+    first, second, third, fourth = (await app.get(admin, POLICIES))["data"]
 
     assert [each["policy"] for each in (first, second, third, fourth)] == [1, 2, 3, 4]
     assert (first["style"]["braking_weight"], second["style"]["braking_weight"]) == (0.0, 0.1)
@@ -34,17 +32,14 @@ def test_policies_are_told_with_every_number(run):
     assert "grace_s" not in first["scoring"]
 
 
-def test_choice_is_told_with_its_date_and_who_made_it(run):
-    async def play(app):
-        path, admin = await fleet(app)
-        before = await app.get(admin, path)
-        now = await app.call(admin, "PUT", path, {"policy": 2})
-        app.now_ms += 1_000
-        later = await app.call(admin, "PUT", path, {"policy": None, "fromTime": app.now_ms + 5_000})
-        app.now_ms += 5_000
-        return app.now_ms - 6_000, admin, before, now.json(), later.json(), await app.get(admin, path)
-
-    now_ms, admin, before, now, later, after = run(play)
+async def test_choice_is_told_with_its_date_and_who_made_it(app: rest.Rest):
+    path, admin = await fleet(app)
+    before = await app.get(admin, path)
+    now = await app.call(admin, "PUT", path, {"policy": 2})
+    app.now_ms += 1_000
+    later = await app.call(admin, "PUT", path, {"policy": None, "fromTime": app.now_ms + 5_000})
+    app.now_ms += 5_000
+    now_ms, now, later, after = app.now_ms - 6_000, now.json(), later.json(), await app.get(admin, path)
 
     by = {"id": admin.user_id}
     chosen = {"policy": 2, "fromTime": now_ms, "chosenTime": now_ms, "chosenBy": by}
@@ -57,17 +52,12 @@ def test_choice_is_told_with_its_date_and_who_made_it(run):
     assert after == {**of_settings, "choices": [chosen, ended]}
 
 
-def test_choice_of_the_service_holds_where_the_company_has_none(run):
-    async def play(app):
-        path, admin = await fleet(app)
-        await app.store.write(
-            lambda tx: policies.choose(tx, Kind.SERVICE_TYPE, "taxi", 4, from_ms=0, now_ms=app.now_ms)
-        )
-        by_service = await app.get(admin, path)
-        await app.call(admin, "PUT", path, {"policy": 2})
-        return by_service, await app.get(admin, path)
-
-    by_service, by_company = run(play)
+async def test_choice_of_the_service_holds_where_the_company_has_none(app: rest.Rest):
+    path, admin = await fleet(app)
+    await app.store.write(lambda tx: policies.choose(tx, Kind.SERVICE_TYPE, "taxi", 4, from_ms=0, now_ms=app.now_ms))
+    by_service = await app.get(admin, path)
+    await app.call(admin, "PUT", path, {"policy": 2})
+    by_company = await app.get(admin, path)
 
     assert by_service == {
         "inForce": 4,
@@ -79,12 +69,10 @@ def test_choice_of_the_service_holds_where_the_company_has_none(run):
     assert (by_company["inForce"], by_company["inForceBy"]) == (2, "COMPANY")
 
 
-def test_nothing_is_in_force_before_anything_was_scored(run):
-    async def play(app):
-        record, admin = await app.operator("taxi")
-        return await app.get(admin, f"/api/tre/v1_3/company/{record['id']['id']}/scoring")
+async def test_nothing_is_in_force_before_anything_was_scored(app: rest.Rest):
+    record, admin = await app.operator("taxi")
 
-    assert run(play) == {
+    assert await app.get(admin, f"/api/tre/v1_3/company/{record['id']['id']}/scoring") == {
         "inForce": None,
         "inForceBy": "SETTINGS",
         "inForceSince": None,
@@ -93,15 +81,13 @@ def test_nothing_is_in_force_before_anything_was_scored(run):
     }
 
 
-def test_choice_stands_in_the_history_of_the_company(run):
-    async def play(app):
-        path, admin = await fleet(app)
-        await app.call(admin, "PUT", path, {"policy": 2, "fromTime": 1})
-        await app.call(admin, "PUT", path, {"policy": 4, "fromTime": 1_790_812_800_000})
-        company = path.split("/")[-2]
-        return await app.get(admin, f"/api/tre/v1/company/{company}/history", limit=5)
+async def test_choice_stands_in_the_history_of_the_company(app: rest.Rest):
+    path, admin = await fleet(app)
+    await app.call(admin, "PUT", path, {"policy": 2, "fromTime": 1})
+    await app.call(admin, "PUT", path, {"policy": 4, "fromTime": 1_790_812_800_000})
+    company = path.split("/")[-2]
 
-    newest, older, *_ = run(play)["data"]
+    newest, older, *_ = (await app.get(admin, f"/api/tre/v1/company/{company}/history", limit=5))["data"]
 
     assert newest["event"] == older["event"] == "CHANGED"
     assert [(each["field"], each["before"], each["after"]) for each in newest["changes"]] == [
@@ -125,13 +111,10 @@ def test_choice_stands_in_the_history_of_the_company(run):
         ({"policy": 2, "fromTime": LATEST_MS + 1}, 31, "fromTime"),
     ],
 )
-def test_wrong_choice_names_the_field_and_changes_nothing(run, body, code, field):
-    async def play(app):
-        path, admin = await fleet(app)
-        answer = await app.call(admin, "PUT", path, body)
-        return answer, await app.get(admin, path)
-
-    answer, after = run(play)
+async def test_wrong_choice_names_the_field_and_changes_nothing(app: rest.Rest, body, code, field):
+    path, admin = await fleet(app)
+    answer = await app.call(admin, "PUT", path, body)
+    after = await app.get(admin, path)
 
     assert (answer.status_code, answer.json()["errorCode"]) == (400, code)
     assert field in answer.json()["message"]
@@ -139,31 +122,24 @@ def test_wrong_choice_names_the_field_and_changes_nothing(run, body, code, field
 
 
 @pytest.mark.parametrize("at", [0, LATEST_MS])
-def test_first_and_last_date_can_be_chosen(run, at):
-    async def play(app):
-        path, admin = await fleet(app)
-        return await app.call(admin, "PUT", path, {"policy": 2, "fromTime": at})
+async def test_first_and_last_date_can_be_chosen(app: rest.Rest, at):
+    path, admin = await fleet(app)
 
-    assert run(play).json()["choices"][0]["fromTime"] == at
+    assert (await app.call(admin, "PUT", path, {"policy": 2, "fromTime": at})).json()["choices"][0]["fromTime"] == at
 
 
 @pytest.mark.parametrize(("body", "code"), [({}, 31), ({"policy": None}, 31), ({"policy": 9}, 31)])
-def test_preview_needs_a_policy_that_there_is(run, body, code):
-    async def play(app):
-        path, admin = await fleet(app)
-        return await app.call(admin, "POST", f"{path}/preview", body)
-
-    answer = run(play)
+async def test_preview_needs_a_policy_that_there_is(app: rest.Rest, body, code):
+    path, admin = await fleet(app)
+    answer = await app.call(admin, "POST", f"{path}/preview", body)
 
     assert (answer.status_code, answer.json()["errorCode"]) == (400, code)
 
 
-def test_preview_of_a_company_without_trips_is_empty(run):
-    async def play(app):
-        path, admin = await fleet(app)
-        return await app.call(admin, "POST", f"{path}/preview", {"policy": 2})
+async def test_preview_of_a_company_without_trips_is_empty(app: rest.Rest):
+    path, admin = await fleet(app)
 
-    assert run(play).json() == {
+    assert (await app.call(admin, "POST", f"{path}/preview", {"policy": 2})).json() == {
         "trips": 0,
         "same": 0,
         "moved": 0,
@@ -178,16 +154,14 @@ def test_preview_of_a_company_without_trips_is_empty(run):
     }
 
 
-def test_choices_are_listed_for_companies_and_services_in_reach(run):
-    async def play(app):
-        root = await app.account("root@x.example", Authority.SYS_ADMIN)
-        path, admin = await fleet(app)
-        _, stranger = await app.operator("bus")
-        await app.store.write(lambda tx: policies.choose(tx, Kind.SERVICE_TYPE, "taxi", 4, from_ms=0, now_ms=1))
-        await app.call(admin, "PUT", path, {"policy": 2, "fromTime": 7})
-        return [(await app.get(who, POLICIES))["choices"] for who in (root, admin, stranger)], path.split("/")[-2]
-
-    (of_root, of_admin, of_stranger), company = run(play)
+async def test_choices_are_listed_for_companies_and_services_in_reach(app: rest.Rest):
+    root = await app.account("root@x.example", Authority.SYS_ADMIN)
+    path, admin = await fleet(app)
+    _, stranger = await app.operator("bus")
+    await app.store.write(lambda tx: policies.choose(tx, Kind.SERVICE_TYPE, "taxi", 4, from_ms=0, now_ms=1))
+    await app.call(admin, "PUT", path, {"policy": 2, "fromTime": 7})
+    (of_root, of_admin, of_stranger) = [(await app.get(who, POLICIES))["choices"] for who in (root, admin, stranger)]
+    company = path.split("/")[-2]
 
     of_company, of_service = of_admin
     assert of_root == of_admin
@@ -197,34 +171,19 @@ def test_choices_are_listed_for_companies_and_services_in_reach(run):
 
 
 @pytest.mark.parametrize(("number", "status"), [("2", 200), ("9", 404), ("x", 404), ("99999999999", 404)])
-def test_readers_of_driving_data_read_one_policy(run, number, status):
-    async def play(app):
-        _, admin = await fleet(app)
-        return await app.call(admin, "GET", f"/api/tre/v1_3/scoring/policy/{number}")
-
-    answer = run(play)
+async def test_readers_of_driving_data_read_one_policy(app: rest.Rest, number, status):
+    _, admin = await fleet(app)
+    answer = await app.call(admin, "GET", f"/api/tre/v1_3/scoring/policy/{number}")
 
     assert answer.status_code == status
     assert answer.json()["policy"] == 2 if status == 200 else answer.json()["errorCode"] == 32
 
 
-def test_choice_of_a_company_goes_with_it(run):
-    async def play(app):
-        root = await app.account("root@x.example", Authority.SYS_ADMIN)
-        path, _ = await fleet(app)
-        await app.call(root, "PUT", path, {"policy": 2})
-        company = path.split("/")[-2]
-        await app.delete(root, f"/api/tre/v1/company/{company}")
-        return await app.store.read(policies.choices)
+async def test_choice_of_a_company_goes_with_it(app: rest.Rest):
+    root = await app.account("root@x.example", Authority.SYS_ADMIN)
+    path, _ = await fleet(app)
+    await app.call(root, "PUT", path, {"policy": 2})
+    company = path.split("/")[-2]
+    await app.delete(root, f"/api/tre/v1/company/{company}")
 
-    assert run(play) == []
-
-
-@pytest.fixture
-def run(tmp_path):
-    """Play on an empty installation."""
-
-    def play(story):
-        return rest.run(tmp_path, story)
-
-    return play
+    assert await app.store.read(policies.choices) == []

@@ -1,6 +1,5 @@
 """Rescorings over REST: beginning one, its progress, the list, cancelling it, wrong values, with a choice of policy."""
 
-import pytest
 from tests.support import rest
 
 from tripline.domain.access import Authority
@@ -9,16 +8,6 @@ from tripline.scoring.rules import Rules
 from tripline.store.scores import policies
 
 LATEST_MS = 4_102_444_800_000
-
-
-@pytest.fixture
-def run(tmp_path):
-    """Play on an empty installation."""
-
-    def play(story):
-        return rest.run(tmp_path, story)
-
-    return play
 
 
 async def company(app):
@@ -32,22 +21,18 @@ def one(record):
     return f"/api/tre/v1_3/rescoring/{record['id']['id']}"
 
 
-def test_rescoring_is_begun_read_cancelled_and_listed(run):
-    async def play(app):
-        path, admin = await company(app)
-        asked = {"dryRun": False, "fromTime": 5, "toTime": LATEST_MS, "all": True}
-        begun = await app.post(admin, f"{path}/rescoring", asked)
-        told = [each for each in app.signals.told if each[0] == SIGNAL_RESCORING_DUE]
-        read = await app.get(admin, one(begun))
-        app.now_ms += 1_000
-        cancelled = (await app.call(admin, "PUT", f"{one(begun)}/cancellation")).json()
-        app.now_ms += 1_000
-        second = await app.post(admin, f"{path}/rescoring", {"dryRun": True, "policy": 2, "map": "seoul"})
-        newest = await app.get(admin, f"{path}/rescoring", limit=1)
-        older = await app.get(admin, f"{path}/rescoring", limit=5, idOffset=second["id"]["id"])
-        return admin, begun, told, read, cancelled, second, newest, older
-
-    admin, begun, told, read, cancelled, second, newest, older = run(play)
+async def test_rescoring_is_begun_read_cancelled_and_listed(app: rest.Rest):
+    path, admin = await company(app)
+    asked = {"dryRun": False, "fromTime": 5, "toTime": LATEST_MS, "all": True}
+    begun = await app.post(admin, f"{path}/rescoring", asked)
+    told = [each for each in app.signals.told if each[0] == SIGNAL_RESCORING_DUE]
+    read = await app.get(admin, one(begun))
+    app.now_ms += 1_000
+    cancelled = (await app.call(admin, "PUT", f"{one(begun)}/cancellation")).json()
+    app.now_ms += 1_000
+    second = await app.post(admin, f"{path}/rescoring", {"dryRun": True, "policy": 2, "map": "seoul"})
+    newest = await app.get(admin, f"{path}/rescoring", limit=1)
+    older = await app.get(admin, f"{path}/rescoring", limit=5, idOffset=second["id"]["id"])
 
     assert begun == read
     assert told == [(SIGNAL_RESCORING_DUE, "")]
@@ -75,15 +60,12 @@ def test_rescoring_is_begun_read_cancelled_and_listed(run):
     assert older["data"] == [cancelled]
 
 
-def test_second_rescoring_and_second_end_are_refused(run):
-    async def play(app):
-        path, admin = await company(app)
-        begun = await app.post(admin, f"{path}/rescoring", {"dryRun": True})
-        second = await app.refused(admin, "POST", f"{path}/rescoring", {"dryRun": False})
-        await app.call(admin, "PUT", f"{one(begun)}/cancellation")
-        return second, await app.refused(admin, "PUT", f"{one(begun)}/cancellation")
-
-    second, again = run(play)
+async def test_second_rescoring_and_second_end_are_refused(app: rest.Rest):
+    path, admin = await company(app)
+    begun = await app.post(admin, f"{path}/rescoring", {"dryRun": True})
+    second = await app.refused(admin, "POST", f"{path}/rescoring", {"dryRun": False})
+    await app.call(admin, "PUT", f"{one(begun)}/cancellation")
+    again = await app.refused(admin, "PUT", f"{one(begun)}/cancellation")
 
     assert second == (409, 2, "The company already has a rescoring under way; wait for it to end, or cancel it.")
     assert again == (409, 2, "This rescoring is already CANCELLED.")
@@ -106,13 +88,10 @@ WRONG = [
 ]
 
 
-def test_wrong_value_names_the_field_and_begins_nothing(run):
-    async def play(app):
-        path, admin = await company(app)
-        refused = [await app.refused(admin, "POST", f"{path}/rescoring", body) for body, _ in WRONG]
-        return refused, await app.get(admin, path)
-
-    refused, after = run(play)
+async def test_wrong_value_names_the_field_and_begins_nothing(app: rest.Rest):
+    path, admin = await company(app)
+    refused = [await app.refused(admin, "POST", f"{path}/rescoring", body) for body, _ in WRONG]
+    after = await app.get(admin, path)
 
     for (status, code, message), (body, field) in zip(refused, WRONG, strict=True):
         assert (status, code) == (400, 31), body
@@ -120,46 +99,37 @@ def test_wrong_value_names_the_field_and_begins_nothing(run):
     assert after["rescoring"] is None
 
 
-def test_choice_of_a_policy_begins_a_rescoring_from_its_date(run):
-    async def play(app):
-        path, admin = await company(app)
-        plain = (await app.call(admin, "PUT", path, {"policy": 2, "fromTime": 7})).json()
-        chosen = (await app.call(admin, "PUT", path, {"policy": 2, "fromTime": 7, "rescore": True})).json()
-        return plain["rescoring"], chosen["rescoring"], await app.get(admin, f"{path}/rescoring", limit=5)
-
-    plain, begun, listed = run(play)
+async def test_choice_of_a_policy_begins_a_rescoring_from_its_date(app: rest.Rest):
+    path, admin = await company(app)
+    plain = (await app.call(admin, "PUT", path, {"policy": 2, "fromTime": 7})).json()
+    chosen = (await app.call(admin, "PUT", path, {"policy": 2, "fromTime": 7, "rescore": True})).json()
+    plain = plain["rescoring"]
+    begun = chosen["rescoring"]
+    listed = await app.get(admin, f"{path}/rescoring", limit=5)
 
     assert plain is None
     assert (begun["state"], begun["fromTime"], begun["dryRun"]) == ("RUNNING", 7, False)
     assert listed["data"] == [begun]
 
 
-def test_choice_that_cannot_begin_a_rescoring_chooses_nothing(run):
-    async def play(app):
-        path, admin = await company(app)
-        await app.post(admin, f"{path}/rescoring", {"dryRun": True})
-        refused = await app.refused(admin, "PUT", path, {"policy": 2, "rescore": True})
-        return refused, await app.get(admin, path)
-
-    (status, code, _), after = run(play)
+async def test_choice_that_cannot_begin_a_rescoring_chooses_nothing(app: rest.Rest):
+    path, admin = await company(app)
+    await app.post(admin, f"{path}/rescoring", {"dryRun": True})
+    refused = await app.refused(admin, "PUT", path, {"policy": 2, "rescore": True})
+    (status, code, _), after = refused, await app.get(admin, path)
 
     assert (status, code, after["choices"]) == (409, 2, [])
 
 
-def test_operator_has_trips_of_its_partners_scored_anew(run):
-    async def play(app):
-        _, admin = await company(app)
-        partner, own = await app.partner(admin, "partner@x.example")
-        path = f"/api/tre/v1_3/company/{partner['id']['id']}/scoring/rescoring"
-        begun = await app.post(admin, path, {"dryRun": True})
-        driver = await app.person(own, Authority.DRIVER, "driver")
-        return (
-            (await app.get(own, one(begun)))["requestedBy"],
-            admin.user_id,
-            await app.refused(driver, "GET", one(begun)),
-        )
-
-    by, operator, (status, code, _) = run(play)
+async def test_operator_has_trips_of_its_partners_scored_anew(app: rest.Rest):
+    _, admin = await company(app)
+    partner, own = await app.partner(admin, "partner@x.example")
+    path = f"/api/tre/v1_3/company/{partner['id']['id']}/scoring/rescoring"
+    begun = await app.post(admin, path, {"dryRun": True})
+    driver = await app.person(own, Authority.DRIVER, "driver")
+    by = (await app.get(own, one(begun)))["requestedBy"]
+    operator = admin.user_id
+    (status, code, _) = await app.refused(driver, "GET", one(begun))
 
     assert by == {"id": operator}
     assert (status, code) == (403, 20)

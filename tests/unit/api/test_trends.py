@@ -105,20 +105,15 @@ async def walked(app, login, path, **query):
     return found
 
 
-def test_day_holds_what_its_trips_add_up_to(run):
-    async def play(app):
-        own = await fleet(app)
-        await own.trip(own.vehicle_id, at(3, 4, 0), driver=own.driver.user_id)
-        await own.trip(own.vehicle_id, at(3, 4, 23), packed=CALM, distance_m=40_000)
-        await own.trip(own.vehicle_id, at(3, 5, 0), packed=CALM)
-        await own.score()
-        return (
-            await app.get(own.admin, own.trend(), limit=5),
-            await app.get(own.driver, own.trend("driver", own.driver.user_id), limit=5),
-            await app.get(own.admin, own.trend("company", own.admin.company_id), limit=5, period="month"),
-        )
-
-    of_vehicle, of_driver, of_company = run(play)
+async def test_day_holds_what_its_trips_add_up_to(app: rest.Rest):
+    own = await fleet(app)
+    await own.trip(own.vehicle_id, at(3, 4, 0), driver=own.driver.user_id)
+    await own.trip(own.vehicle_id, at(3, 4, 23), packed=CALM, distance_m=40_000)
+    await own.trip(own.vehicle_id, at(3, 5, 0), packed=CALM)
+    await own.score()
+    of_vehicle = await app.get(own.admin, own.trend(), limit=5)
+    of_driver = await app.get(own.driver, own.trend("driver", own.driver.user_id), limit=5)
+    of_company = await app.get(own.admin, own.trend("company", own.admin.company_id), limit=5, period="month")
 
     newer, older = of_vehicle["data"]
     assert (newer["date"], newer["score"], newer["badge"]) == ("2025-03-05", 100.0, None)
@@ -149,26 +144,23 @@ def test_day_holds_what_its_trips_add_up_to(run):
     assert (of_vehicle["hasNext"], of_vehicle["nextPageLink"]) == (False, None)
 
 
-def test_summed_scores_name_the_share_of_known_limits(run):
-    async def play(app):
-        own = await fleet(app)
-        driven = [([50.0] * 235, Roads()), ([90.0] * 150, Roads()), ([70.0] * 180, None)]
-        for hour, (speeds, roads) in enumerate(driven):
-            of_trip = {"packed": along(speeds), "distance_m": None, "driver": own.driver.user_id}
-            await own.trip(own.vehicle_id, at(3, 4, hour), **of_trip)
-            await own.score(roads)
-        total = f"/api/tre/v1_3/vehicle/{own.vehicle_id}/analytics/drivingScore/stat"
-        kept = await app.get(own.admin, total + "/explanation")
-        month = {"limit": 5, "period": "month", "time": at(3, 4)}
-        told = [
-            (await app.get(own.admin, own.trend(), limit=5))["data"],
-            (await app.get(own.driver, own.trend("driver", own.driver.user_id), limit=5, period="week"))["data"],
-            (await app.get(own.admin, own.trend("company", own.admin.company_id), limit=5, period="month"))["data"],
-            *[(await app.get(own.admin, own.ranking, of=of, **month))["data"] for of in ("vehicle", "driver")],
-        ]
-        return kept, [each["limitKnown"] for (each,) in told]
-
-    kept, told = run(play)
+async def test_summed_scores_name_the_share_of_known_limits(app: rest.Rest):
+    own = await fleet(app)
+    driven = [([50.0] * 235, Roads()), ([90.0] * 150, Roads()), ([70.0] * 180, None)]
+    for hour, (speeds, roads) in enumerate(driven):
+        of_trip = {"packed": along(speeds), "distance_m": None, "driver": own.driver.user_id}
+        await own.trip(own.vehicle_id, at(3, 4, hour), **of_trip)
+        await own.score(roads)
+    total = f"/api/tre/v1_3/vehicle/{own.vehicle_id}/analytics/drivingScore/stat"
+    kept = await app.get(own.admin, total + "/explanation")
+    month = {"limit": 5, "period": "month", "time": at(3, 4)}
+    told = [
+        (await app.get(own.admin, own.trend(), limit=5))["data"],
+        (await app.get(own.driver, own.trend("driver", own.driver.user_id), limit=5, period="week"))["data"],
+        (await app.get(own.admin, own.trend("company", own.admin.company_id), limit=5, period="month"))["data"],
+        *[(await app.get(own.admin, own.ranking, of=of, **month))["data"] for of in ("vehicle", "driver")],
+    ]
+    told = [each["limitKnown"] for (each,) in told]
 
     of_trips = [(each["limitKnown"], each["dist"]) for each in kept["trips"]]
     expected = sum(known * metres for known, metres in of_trips) / sum(metres for _, metres in of_trips)
@@ -186,108 +178,96 @@ def test_summed_scores_name_the_share_of_known_limits(run):
         ("month", ["2025-02-01", "2025-03-01"]),
     ],
 )
-def test_pages_go_through_all_periods_once(run, period, dates, ascending):
-    async def play(app):
-        own = await fleet(app)
-        for month, day in ((2, 28), (3, 3), (3, 9), (3, 31)):
-            await own.trip(own.vehicle_id, at(month, day))
-        await own.score()
-        return await walked(app, own.admin, own.trend(), period=period, ascOrder=ascending)
+async def test_pages_go_through_all_periods_once(app: rest.Rest, period, dates, ascending):
+    own = await fleet(app)
+    for month, day in ((2, 28), (3, 3), (3, 9), (3, 31)):
+        await own.trip(own.vehicle_id, at(month, day))
+    await own.score()
 
-    found = [each["date"] for each in run(play)]
+    found = [each["date"] for each in (await walked(app, own.admin, own.trend(), period=period, ascOrder=ascending))]
 
     assert found == (dates if ascending == "true" else dates[::-1])
 
 
-def test_bounds_take_in_the_periods_that_hold_them(run):
-    async def play(app):
-        own = await fleet(app)
-        for day in (3, 10, 17, 24):
-            await own.trip(own.vehicle_id, at(3, day))
-        await own.score()
-        return await app.get(own.admin, own.trend(), limit=9, period="week", startTime=at(3, 16), endTime=at(3, 17))
+async def test_bounds_take_in_the_periods_that_hold_them(app: rest.Rest):
+    own = await fleet(app)
+    for day in (3, 10, 17, 24):
+        await own.trip(own.vehicle_id, at(3, day))
+    await own.score()
 
-    assert [each["date"] for each in run(play)["data"]] == ["2025-03-17", "2025-03-10"]
+    assert [
+        each["date"]
+        for each in (
+            await app.get(own.admin, own.trend(), limit=9, period="week", startTime=at(3, 16), endTime=at(3, 17))
+        )["data"]
+    ] == ["2025-03-17", "2025-03-10"]
 
 
 @pytest.mark.parametrize(("vehicles", "expected"), [(19, [None, None]), (20, [47.5, 97.5])])
-def test_percentile_is_told_in_a_group_of_20(run, vehicles, expected):
-    async def play(app):
-        own = await fleet(app)
-        ids = [own.vehicle_id, *[await own.vehicle(each) for each in range(1, vehicles)]]
-        for each in ids:
-            await own.trip(each, at(3, 4), packed=CALM if each == ids[-1] else HARSH)
-        await own.score()
-        await own.count()
-        pages = [await app.get(own.admin, own.trend(of=each), limit=5) for each in (ids[0], ids[-1])]
-        return [page["data"][0]["percentile"] for page in pages]
+async def test_percentile_is_told_in_a_group_of_20(app: rest.Rest, vehicles, expected):
+    own = await fleet(app)
+    ids = [own.vehicle_id, *[await own.vehicle(each) for each in range(1, vehicles)]]
+    for each in ids:
+        await own.trip(each, at(3, 4), packed=CALM if each == ids[-1] else HARSH)
+    await own.score()
+    await own.count()
+    pages = [await app.get(own.admin, own.trend(of=each), limit=5) for each in (ids[0], ids[-1])]
 
-    assert run(play) == expected
+    assert [page["data"][0]["percentile"] for page in pages] == expected
 
 
-def test_page_of_a_trend_reads_as_many_rows_whatever_the_size_of_the_group(run, monkeypatch):
+async def test_page_of_a_trend_reads_as_many_rows_whatever_the_size_of_the_group(app: rest.Rest, monkeypatch):
     rows, hot = [], ReadTx.hot
     monkeypatch.setattr(ReadTx, "hot", lambda *asked: (rows.append(found := hot(*asked)), found)[1])
 
-    async def play(app):
-        own = await fleet(app)
-        read = []
-        for more in (20, 40):
-            for each in [own.vehicle_id, *[await own.vehicle(more + each) for each in range(20)]]:
-                for day in (4, 5, 6):
-                    await own.trip(each, at(3, day, 12 + more // 20))
-            await own.score()
-            await own.count()
-            rows.clear()
-            page = await app.get(own.admin, own.trend(), limit=5)
-            read.append((len(page["data"]), sum(map(len, rows))))
-        return read
-
-    first, second = run(play)
+    own = await fleet(app)
+    read = []
+    for more in (20, 40):
+        for each in [own.vehicle_id, *[await own.vehicle(more + each) for each in range(20)]]:
+            for day in (4, 5, 6):
+                await own.trip(each, at(3, day, 12 + more // 20))
+        await own.score()
+        await own.count()
+        rows.clear()
+        page = await app.get(own.admin, own.trend(), limit=5)
+        read.append((len(page["data"]), sum(map(len, rows))))
+    first, second = read
 
     assert first == second
     assert first[0] == 3
 
 
-def test_ranking_has_the_best_first_and_equal_ones_share_a_rank(run):
-    async def play(app):
-        own = await fleet(app)
-        ids = sorted([own.vehicle_id, *[await own.vehicle(each) for each in range(1, 5)]])
-        for each, metres in zip(ids, (10_000, 20_000, 10_000, 5_000), strict=False):
-            await own.trip(each, at(3, 4), distance_m=metres, driver=own.driver.user_id)
-        await own.trip(ids[4], at(4, 4))
-        await own.score()
-        march = {"period": "month", "time": at(3, 31, 23)}
-        return (
-            *(ids, await walked(app, own.admin, own.ranking, **march), own.driver.user_id),
-            await app.get(own.admin, own.ranking, limit=9, of="driver", **march),
-            await app.get(own.admin, own.ranking, limit=9, period="day", time=at(3, 5)),
-        )
-
-    ids, ranked, driver_id, drivers, none = run(play)
+async def test_ranking_has_the_best_first_and_equal_ones_share_a_rank(app: rest.Rest):
+    own = await fleet(app)
+    ids = sorted([own.vehicle_id, *[await own.vehicle(each) for each in range(1, 5)]])
+    for each, metres in zip(ids, (10_000, 20_000, 10_000, 5_000), strict=False):
+        await own.trip(each, at(3, 4), distance_m=metres, driver=own.driver.user_id)
+    await own.trip(ids[4], at(4, 4))
+    await own.score()
+    march = {"period": "month", "time": at(3, 31, 23)}
+    ranked = await walked(app, own.admin, own.ranking, **march)
+    driver_id = own.driver.user_id
+    drivers = await app.get(own.admin, own.ranking, limit=9, of="driver", **march)
+    none = await app.get(own.admin, own.ranking, limit=9, period="day", time=at(3, 5))
 
     assert [(each["rank"], each["id"]["id"]) for each in ranked] == [(1, ids[1]), (2, ids[0]), (2, ids[2]), (4, ids[3])]
     assert [(each["rank"], each["id"]["id"], each["count"]) for each in drivers["data"]] == [(1, driver_id, 4)]
     assert none == {"by": "score", "data": [], "nextPageLink": None, "hasNext": False}
 
 
-def test_ranking_compares_harsh_driving_where_a_member_lacks_limits(run):
-    async def play(app):
-        own = await fleet(app)
-        ids = sorted([own.vehicle_id, await own.vehicle(1), await own.vehicle(2)])
-        speeds = ([75.0] * 200, [*STARTS, *[30.0] * 400], [30.0] * 400)
-        for each, driven in zip(ids, speeds, strict=True):
-            await own.trip(each, at(3, 4), packed=along(driven), distance_m=None)
-        await own.score(Roads())
-        known = await walked(app, own.admin, own.ranking, time=at(3, 4))
-        trend = await app.get(own.admin, own.trend(of=ids[2]), limit=5)
-        await own.trip(ids[2], at(3, 4, 15), packed=along([30.0] * 900), distance_m=None)
-        await own.score()
-        unknown = await walked(app, own.admin, own.ranking, time=at(3, 4))
-        by = await app.get(own.admin, own.ranking, limit=5, time=at(3, 4))
-        return ids, known, trend, unknown, by
-
-    ids, known, trend, unknown, by = run(play)
+async def test_ranking_compares_harsh_driving_where_a_member_lacks_limits(app: rest.Rest):
+    own = await fleet(app)
+    ids = sorted([own.vehicle_id, await own.vehicle(1), await own.vehicle(2)])
+    speeds = ([75.0] * 200, [*STARTS, *[30.0] * 400], [30.0] * 400)
+    for each, driven in zip(ids, speeds, strict=True):
+        await own.trip(each, at(3, 4), packed=along(driven), distance_m=None)
+    await own.score(Roads())
+    known = await walked(app, own.admin, own.ranking, time=at(3, 4))
+    trend = await app.get(own.admin, own.trend(of=ids[2]), limit=5)
+    await own.trip(ids[2], at(3, 4, 15), packed=along([30.0] * 900), distance_m=None)
+    await own.score()
+    unknown = await walked(app, own.admin, own.ranking, time=at(3, 4))
+    by = await app.get(own.admin, own.ranking, limit=5, time=at(3, 4))
 
     assert [each["id"]["id"] for each in known] == [ids[2], ids[1], ids[0]]
     assert [each["badge"] for each in trend["data"]] == ["GOOD"]
@@ -296,19 +276,16 @@ def test_ranking_compares_harsh_driving_where_a_member_lacks_limits(run):
 
 
 @pytest.mark.parametrize("vague", [VAGUE, VAGUE[::2]], ids=["rough", "rough and far apart"])
-def test_trip_with_unknown_harsh_driving_takes_no_part_in_badges_and_rankings(run, vague):
-    async def play(app):
-        own = await fleet(app)
-        ids = sorted([own.vehicle_id, await own.vehicle(1), await own.vehicle(2)])
-        clear = along([30.0] * 400)
-        for each, drives in zip(ids, ([vague], [vague, clear], [clear]), strict=True):
-            for hour, packed in enumerate(drives):
-                await own.trip(each, at(3, 4, hour), packed=packed, distance_m=None)
-        await own.score(Roads())
-        page = await app.get(own.admin, own.ranking, limit=9, time=at(3, 4))
-        return ids, page, [await app.get(own.admin, own.trend(of=each), limit=5) for each in ids]
-
-    ids, page, trends_of = run(play)
+async def test_trip_with_unknown_harsh_driving_takes_no_part_in_badges_and_rankings(app: rest.Rest, vague):
+    own = await fleet(app)
+    ids = sorted([own.vehicle_id, await own.vehicle(1), await own.vehicle(2)])
+    clear = along([30.0] * 400)
+    for each, drives in zip(ids, ([vague], [vague, clear], [clear]), strict=True):
+        for hour, packed in enumerate(drives):
+            await own.trip(each, at(3, 4, hour), packed=packed, distance_m=None)
+    await own.score(Roads())
+    page = await app.get(own.admin, own.ranking, limit=9, time=at(3, 4))
+    trends_of = [await app.get(own.admin, own.trend(of=each), limit=5) for each in ids]
 
     of_days = [each["data"][0] for each in trends_of]
     assert [(each["rank"], each["id"]["id"], each["compared"]) for each in page["data"]] == [
@@ -319,21 +296,17 @@ def test_trip_with_unknown_harsh_driving_takes_no_part_in_badges_and_rankings(ru
     assert [each["count"] for each in of_days] == [1, 2, 1]
 
 
-def test_ranking_runs_no_code_of_ours_for_each_member(run):
+async def test_ranking_runs_no_code_of_ours_for_each_member(app: rest.Rest):
     """The database sorts: a company may have 100,000."""
-
-    async def play(app):
-        own = await fleet(app)
-        calls, first, asked = [], 0, (app.store, own.admin.company_id)
-        for more in (10, 1, 40):  # the first compiles the statements
-            for each in [await own.vehicle(first + each) for each in range(1, more + 1)]:
-                await own.trip(each, at(3, 4))
-            first += more
-            await own.score()
-            calls.append(await calls_of_a_ranking(*asked))
-        return calls
-
-    _, few, many = run(play)
+    own = await fleet(app)
+    calls, first, asked = [], 0, (app.store, own.admin.company_id)
+    for more in (10, 1, 40):  # the first compiles the statements
+        for each in [await own.vehicle(first + each) for each in range(1, more + 1)]:
+            await own.trip(each, at(3, 4))
+        first += more
+        await own.score()
+        calls.append(await calls_of_a_ranking(*asked))
+    _, few, many = calls
 
     assert abs(many - few) < 20  # of 40 more members; a driver prepares a statement now and then
 
@@ -361,126 +334,105 @@ async def calls_of_a_ranking(store, company_id):
     ("name", "value"),
     [("period", "year"), ("limit", "0"), ("startTime", "soon"), ("ascOrder", "perhaps")],
 )
-def test_query_of_a_trend_that_cannot_be_read_is_refused(run, name, value):
-    async def play(app):
-        own = await fleet(app)
-        return await app.refused(own.admin, "GET", own.trend(), **{"limit": 5, name: value})
+async def test_query_of_a_trend_that_cannot_be_read_is_refused(app: rest.Rest, name, value):
+    own = await fleet(app)
 
-    assert run(play)[:2] == (400, 31)
+    assert (await app.refused(own.admin, "GET", own.trend(), **{"limit": 5, name: value}))[:2] == (400, 31)
 
 
 @pytest.mark.parametrize(("name", "value"), [("of", "company"), ("time", "soon"), ("idOffset", UNKNOWN)])
-def test_query_of_a_ranking_that_cannot_be_read_is_refused(run, name, value):
-    async def play(app):
-        own = await fleet(app)
-        return await app.refused(own.admin, "GET", own.ranking, **{"limit": 5, name: value})
+async def test_query_of_a_ranking_that_cannot_be_read_is_refused(app: rest.Rest, name, value):
+    own = await fleet(app)
 
-    assert run(play)[:2] == (400, 31)
+    assert (await app.refused(own.admin, "GET", own.ranking, **{"limit": 5, name: value}))[:2] == (400, 31)
 
 
-def test_deleted_vehicle_leaves_ranking_and_group(run):
-    async def play(app):
-        own = await fleet(app)
-        await own.trip(own.vehicle_id, at(3, 4), driver=own.driver.user_id)
-        await own.score()
-        await app.call(own.admin, "DELETE", f"/vehicle/{own.vehicle_id}")
-        return (
-            await app.get(own.admin, own.ranking, limit=5, period="day", time=at(3, 4)),
-            (await app.refused(own.admin, "GET", own.trend(), limit=5))[:2],
-        )
-
-    ranked, refused = run(play)
+async def test_deleted_vehicle_leaves_ranking_and_group(app: rest.Rest):
+    own = await fleet(app)
+    await own.trip(own.vehicle_id, at(3, 4), driver=own.driver.user_id)
+    await own.score()
+    await app.call(own.admin, "DELETE", f"/vehicle/{own.vehicle_id}")
+    ranked = await app.get(own.admin, own.ranking, limit=5, period="day", time=at(3, 4))
+    refused = (await app.refused(own.admin, "GET", own.trend(), limit=5))[:2]
 
     assert ranked["data"] == []
     assert refused == (404, 32)
 
 
-def test_ranking_that_was_read_before_shows_who_is_there_now_with_their_scores(run):
-    async def play(app):
-        own = await fleet(app)
-        ids = sorted([own.vehicle_id, *[await own.vehicle(each) for each in range(1, 4)]])
-        for each in ids:
-            await own.trip(each, at(3, 4), driver=own.driver.user_id)
-        await own.score()
+async def test_ranking_that_was_read_before_shows_who_is_there_now_with_their_scores(app: rest.Rest):
+    own = await fleet(app)
+    ids = sorted([own.vehicle_id, *[await own.vehicle(each) for each in range(1, 4)]])
+    for each in ids:
+        await own.trip(each, at(3, 4), driver=own.driver.user_id)
+    await own.score()
 
-        async def ranked():
-            page = await app.get(own.admin, own.ranking, limit=9, time=at(3, 4))
-            return [(each["rank"], each["id"]["id"], each["count"]) for each in page["data"]]
+    async def ranked():
+        page = await app.get(own.admin, own.ranking, limit=9, time=at(3, 4))
+        return [(each["rank"], each["id"]["id"], each["count"]) for each in page["data"]]
 
-        before = await ranked()
-        await app.call(own.admin, "DELETE", f"/vehicle/{ids[1]}")
-        deleted = await ranked()
-        await own.trip(ids[2], at(3, 4, 9), packed=CALM)
-        await own.score()
-        return ids, before, deleted, await ranked()
-
-    ids, before, deleted, driven = run(play)
+    before = await ranked()
+    await app.call(own.admin, "DELETE", f"/vehicle/{ids[1]}")
+    deleted = await ranked()
+    await own.trip(ids[2], at(3, 4, 9), packed=CALM)
+    await own.score()
+    driven = await ranked()
 
     assert before == [(1, each, 1) for each in ids]
     assert deleted == [(1, each, 1) for each in ids if each != ids[1]]
     assert driven == [(1, ids[2], 2), (2, ids[0], 1), (2, ids[3], 1)]
 
 
-def test_percentile_is_among_the_others_as_they_were_counted_last(run):
-    async def play(app):
-        own = await fleet(app)
-        ids = [own.vehicle_id, *[await own.vehicle(each) for each in range(1, 20)]]
-        for each in ids:
-            await own.trip(each, at(3, 4))
-        await own.score()
+async def test_percentile_is_among_the_others_as_they_were_counted_last(app: rest.Rest):
+    own = await fleet(app)
+    ids = [own.vehicle_id, *[await own.vehicle(each) for each in range(1, 20)]]
+    for each in ids:
+        await own.trip(each, at(3, 4))
+    await own.score()
 
-        async def told(of):
-            page = await app.get(own.admin, own.trend(of=of), limit=5)
-            return page["data"][0]["percentile"]
+    async def told(of):
+        page = await app.get(own.admin, own.trend(of=of), limit=5)
+        return page["data"][0]["percentile"]
 
-        uncounted = await told(ids[0])
-        await own.count()
-        before = await told(ids[0])
-        await own.trip(ids[0], at(3, 4, 9), packed=CALM)
-        await own.trip(ids[1], at(3, 4, 9), packed=CALM)
-        await own.score()
-        soon = await told(ids[0])
-        await own.count()
-        return uncounted, before, soon, await told(ids[0])
+    uncounted = await told(ids[0])
+    await own.count()
+    before = await told(ids[0])
+    await own.trip(ids[0], at(3, 4, 9), packed=CALM)
+    await own.trip(ids[1], at(3, 4, 9), packed=CALM)
+    await own.score()
+    soon = await told(ids[0])
+    await own.count()
 
-    assert run(play) == (None, 50, 97.5, 95)
+    assert (uncounted, before, soon, await told(ids[0])) == (None, 50, 97.5, 95)
 
 
-def test_driver_reads_the_own_trend_and_not_that_of_the_company(run):
-    async def play(app):
-        own = await fleet(app)
-        return [
-            (await app.refused(own.driver, "GET", path, limit=5))[:2]
-            for path in (own.trend("company", own.admin.company_id), own.ranking)
-        ]
+async def test_driver_reads_the_own_trend_and_not_that_of_the_company(app: rest.Rest):
+    own = await fleet(app)
 
-    assert run(play) == [(403, 20)] * 2
+    assert [
+        (await app.refused(own.driver, "GET", path, limit=5))[:2]
+        for path in (own.trend("company", own.admin.company_id), own.ranking)
+    ] == [(403, 20)] * 2
 
 
-def test_borrower_reads_the_trend_of_a_vehicle_as_long_as_it_is_delegated(run):
-    async def play(app):
-        of = await delegating.companies(app)
-        own = Fleet(app, of.owner)
-        own.vehicle_id = await own.vehicle(0)
-        await own.trip(own.vehicle_id, at(3, 4))
-        await own.score()
-        asked = [own.trend(), own.trend("company", of.owner.company_id), own.ranking]
+async def test_borrower_reads_the_trend_of_a_vehicle_as_long_as_it_is_delegated(app: rest.Rest):
+    of = await delegating.companies(app)
+    own = Fleet(app, of.owner)
+    own.vehicle_id = await own.vehicle(0)
+    await own.trip(own.vehicle_id, at(3, 4))
+    await own.score()
+    asked = [own.trend(), own.trend("company", of.owner.company_id), own.ranking]
 
-        async def answers():
-            return [(await app.refused(of.borrower, "GET", path, limit=5))[:2] for path in asked]
+    async def answers():
+        return [(await app.refused(of.borrower, "GET", path, limit=5))[:2] for path in asked]
 
-        before = await answers()
-        await delegating.register(app, of.owner, of.borrower)
-        await delegating.delegate(app, of.owner, of.borrower, own.vehicle_id)
-        seen = await app.get(of.borrower, own.trend(), limit=5)
-        still = [(await app.refused(of.borrower, "GET", path, limit=5))[:2] for path in asked[1:]]
-        await delegating.take_back(app, of.owner, of.borrower, own.vehicle_id)
-        return before, [each["count"] for each in seen["data"]], still, await answers()
+    before = await answers()
+    await delegating.register(app, of.owner, of.borrower)
+    await delegating.delegate(app, of.owner, of.borrower, own.vehicle_id)
+    seen = await app.get(of.borrower, own.trend(), limit=5)
+    still = [(await app.refused(of.borrower, "GET", path, limit=5))[:2] for path in asked[1:]]
+    await delegating.take_back(app, of.owner, of.borrower, own.vehicle_id)
 
-    assert run(play) == ([(403, 20)] * 3, [1], [(403, 20)] * 2, [(403, 20)] * 3)
-
-
-@pytest.fixture
-def run(tmp_path):
-    """Plays a scenario on a fresh application."""
-    return lambda scenario: rest.run(tmp_path, scenario)
+    assert before == [(403, 20)] * 3
+    assert [each["count"] for each in seen["data"]] == [1]
+    assert still == [(403, 20)] * 2
+    assert await answers() == [(403, 20)] * 3

@@ -11,12 +11,6 @@ from tripline.store.erasure import remains
 from tripline.store.scores import rescore, sums
 from tripline.store.tables import driving_score, gps_event, trip, vehicle_score
 
-
-@pytest.fixture
-def run(tmp_path):
-    return lambda scenario: rest.run(tmp_path, scenario)
-
-
 ANALYTICS = "/api/tre/v1_2/driver/{}/analytics/"
 
 
@@ -64,28 +58,21 @@ async def settled(app):
     return await app.store.read(work)
 
 
-def test_corrected_driver_has_the_trip_with_its_score_events_and_sums(run):
-    async def play(app):
-        own = await cast(app)
-        newest = (await app.get(own.admin, ANALYTICS.format(own.driver.user_id) + "drivingScore", limit=1))["data"][0]
-        told = await app.get(own.admin, of_driver(own), driverId=own.colleague.user_id)
-        app.now_ms += 60_000
-        corrected = await changed(app, own.admin, of_driver(own), {"driverId": own.colleague.user_id})
-        after = (await app.get(own.colleague, ANALYTICS.format(own.colleague.user_id) + "drivingScore", limit=1))[
-            "data"
-        ]
-        record = await app.get(own.admin, f"/trip/{own.trip_id}")
-        total = await app.get(own.admin, f"/api/tre/v1_3/vehicle/{own.vehicle_id}/analytics/drivingScore/stat")
-        latest = [
-            await app.get(own.admin, f"/driver/{each.user_id}/trip/latest") for each in (own.driver, own.colleague)
-        ]
-        return (
-            *(own, newest, told, corrected, after, record, total, latest),
-            *[await facts(app, own, each) for each in (own.driver, own.colleague)],
-            await settled(app),
-        )
-
-    own, newest, told, corrected, after, record, total, latest, former, new, kept = run(play)
+async def test_corrected_driver_has_the_trip_with_its_score_events_and_sums(app: rest.Rest):
+    own = await cast(app)
+    newest = (await app.get(own.admin, ANALYTICS.format(own.driver.user_id) + "drivingScore", limit=1))["data"][0]
+    told = await app.get(own.admin, of_driver(own), driverId=own.colleague.user_id)
+    app.now_ms += 60_000
+    corrected = await changed(app, own.admin, of_driver(own), {"driverId": own.colleague.user_id})
+    after = (await app.get(own.colleague, ANALYTICS.format(own.colleague.user_id) + "drivingScore", limit=1))["data"]
+    record = await app.get(own.admin, f"/trip/{own.trip_id}")
+    total = await app.get(own.admin, f"/api/tre/v1_3/vehicle/{own.vehicle_id}/analytics/drivingScore/stat")
+    latest = [await app.get(own.admin, f"/driver/{each.user_id}/trip/latest") for each in (own.driver, own.colleague)]
+    own, newest, told, corrected, after, record, total, latest, former, new, kept = (
+        *(own, newest, told, corrected, after, record, total, latest),
+        *[await facts(app, own, each) for each in (own.driver, own.colleague)],
+        await settled(app),
+    )
 
     (score,) = after
     assert corrected["driverId"]["id"] == own.colleague.user_id == record["userId"]["id"] == total["userId"]["id"]
@@ -108,28 +95,16 @@ def test_corrected_driver_has_the_trip_with_its_score_events_and_sums(run):
     assert events == set(scores.items())
 
 
-def test_undone_correction_restores_the_recorded_driver(run):
-    async def play(app):
-        own = await cast(app)
-        before = await facts(app, own, own.driver)
-        await changed(app, own.director, of_driver(own), {"driverId": own.colleague.user_id})
-        answer = await app.call(own.admin, "DELETE", of_driver(own))
-        again = await app.refused(own.admin, "DELETE", of_driver(own))
-        page = {"limit": 9}
-        history = (await app.get(own.admin, f"/vehicle/{own.vehicle_id}/history", **page))["data"]
-        own_history = (await app.get(own.colleague, f"/user/{own.colleague.user_id}/history", **page))["data"]
-        return (
-            own,
-            before,
-            await facts(app, own, own.driver),
-            answer.json(),
-            again,
-            history,
-            own_history,
-            await settled(app),
-        )
-
-    own, before, after, undone, again, history, own_history, kept = run(play)
+async def test_undone_correction_restores_the_recorded_driver(app: rest.Rest):
+    own = await cast(app)
+    before = await facts(app, own, own.driver)
+    await changed(app, own.director, of_driver(own), {"driverId": own.colleague.user_id})
+    answer = await app.call(own.admin, "DELETE", of_driver(own))
+    again = await app.refused(own.admin, "DELETE", of_driver(own))
+    page = {"limit": 9}
+    history = (await app.get(own.admin, f"/vehicle/{own.vehicle_id}/history", **page))["data"]
+    own_history = (await app.get(own.colleague, f"/user/{own.colleague.user_id}/history", **page))["data"]
+    after, undone, kept = await facts(app, own, own.driver), answer.json(), await settled(app)
 
     assert after == before
     assert kept[0]
@@ -148,57 +123,40 @@ def test_undone_correction_restores_the_recorded_driver(run):
     assert [each["event"] for each in own_history][:2] == ["TRIP_DRIVER_UNSET", "TRIP_DRIVER_SET"]
 
 
-def test_scoring_again_keeps_the_corrected_driver(run):
-    async def play(app):
-        own = await cast(app)
-        await changed(app, own.admin, of_driver(own), {"driverId": own.colleague.user_id})
+async def test_scoring_again_keeps_the_corrected_driver(app: rest.Rest):
+    own = await cast(app)
+    await changed(app, own.admin, of_driver(own), {"driverId": own.colleague.user_id})
 
-        def ask(tx):
-            nos = [row[0] for row in tx.all(select(trip.c.no))]
-            tx.run(delete(gps_event))
-            rescore.ask(tx, nos, due_ms=app.now_ms)
+    def ask(tx):
+        nos = [row[0] for row in tx.all(select(trip.c.no))]
+        tx.run(delete(gps_event))
+        rescore.ask(tx, nos, due_ms=app.now_ms)
 
-        await app.store.write(ask)
-        await own.score()
-        return own, await settled(app)
-
-    own, (right, scores, events) = run(play)
+    await app.store.write(ask)
+    await own.score()
+    (right, scores, events) = await settled(app)
 
     assert right
     assert scores == {own.first_id: own.driver.user_id, own.trip_id: own.colleague.user_id}
     assert events == set(scores.items())
 
 
-def test_dispute_accepted_with_another_driver_annuls_nothing(run):
-    async def play(app):
-        own = await cast(app)
-        post = Post(own)
-        before = await own.explanation()
-        body = {"reason": "NOT_DRIVER", "text": "My colleague drove.", "mail": True}
-        opened = await app.post(own.driver, own.of_trip, body)
-        to_own = {"accept": True, "answer": "The log book.", "driverId": own.colleague.user_id}
-        decided = await changed(app, own.admin, decision(opened), to_own)
-        counts = await post.round()
-        path = f"/api/tre/v1_3/dispute/{opened['id']['id']}"
-        read = [await app.get(each, path) for each in (own.driver, own.colleague)]
-        refused = await app.refused(own.driver, "GET", own.of_trip)
-        contested = await app.post(own.colleague, own.of_trip, {**body, "text": "I was ill."})
-        own.driver = own.colleague
-        after = await own.explanation()
-        return (
-            own,
-            decided,
-            counts,
-            read,
-            refused,
-            contested,
-            before,
-            after,
-            post.box.letters,
-            await settled(app),
-        )
-
-    own, decided, counts, read, refused, contested, before, after, letters, kept = run(play)
+async def test_dispute_accepted_with_another_driver_annuls_nothing(app: rest.Rest):
+    own = await cast(app)
+    post = Post(own)
+    before = await own.explanation()
+    body = {"reason": "NOT_DRIVER", "text": "My colleague drove.", "mail": True}
+    opened = await app.post(own.driver, own.of_trip, body)
+    to_own = {"accept": True, "answer": "The log book.", "driverId": own.colleague.user_id}
+    decided = await changed(app, own.admin, decision(opened), to_own)
+    counts = await post.round()
+    path = f"/api/tre/v1_3/dispute/{opened['id']['id']}"
+    read = [await app.get(each, path) for each in (own.driver, own.colleague)]
+    refused = await app.refused(own.driver, "GET", own.of_trip)
+    contested = await app.post(own.colleague, own.of_trip, {**body, "text": "I was ill."})
+    own.driver = own.colleague
+    after = await own.explanation()
+    letters, kept = post.box.letters, await settled(app)
 
     assert (decided["state"], decided["driverId"]["id"]) == ("CORRECTED", own.colleague.user_id)
     assert (after["score"], after["notScored"]) == (before["score"], None)
@@ -228,18 +186,15 @@ def test_dispute_accepted_with_another_driver_annuls_nothing(run):
         ("NOT_DRIVER", "stranger", (403, 20)),
     ],
 )
-def test_dispute_is_accepted_only_with_another_who_may_drive(run, reason, whom, answer):
-    async def play(app):
-        own = await cast(app)
-        _, other = await app.operator("other")
-        own.stranger = await delegating.driver(app, other, "stranger")
-        opened = await app.post(own.driver, own.of_trip, {"reason": reason, "text": "Not I."})
-        sent = {"accept": True, "driverId": getattr(own, whom).user_id}
-        refused = await app.refused(own.director, "PUT", decision(opened), sent)
-        kept = (await app.get(own.admin, own.of_trip))["data"]
-        return refused, kept[0]["state"], await settled(app)
-
-    refused, state, kept = run(play)
+async def test_dispute_is_accepted_only_with_another_who_may_drive(app: rest.Rest, reason, whom, answer):
+    own = await cast(app)
+    _, other = await app.operator("other")
+    own.stranger = await delegating.driver(app, other, "stranger")
+    opened = await app.post(own.driver, own.of_trip, {"reason": reason, "text": "Not I."})
+    sent = {"accept": True, "driverId": getattr(own, whom).user_id}
+    refused = await app.refused(own.director, "PUT", decision(opened), sent)
+    kept = (await app.get(own.admin, own.of_trip))["data"]
+    state, kept = kept[0]["state"], await settled(app)
 
     assert refused[:2] == answer
     assert (state, kept[0], len(set(kept[1].values()))) == ("OPEN", True, 1)
@@ -254,19 +209,16 @@ def test_dispute_is_accepted_only_with_another_who_may_drive(run, reason, whom, 
         ("driver", "colleague", (403, 20, "role DRIVER")),
     ],
 )
-def test_driver_is_corrected_by_others_and_for_those_who_may_drive(run, who, whom, answer):
-    async def play(app):
-        own = await cast(app)
-        _, other = await app.operator("other")
-        people = {"stranger": (await delegating.driver(app, other, "stranger")).user_id, "nobody": delegating.UNKNOWN}
-        people["colleague"] = own.colleague.user_id
-        # The managing director drove it, and stays barred after a correction to somebody else.
-        await app.store.write(lambda tx: tx.run(update(trip).values(user_id=own.director.user_id)))
-        if who == "director":
-            await changed(app, own.admin, of_driver(own), {"driverId": own.driver.user_id})
-        return await app.refused(getattr(own, who), "PUT", of_driver(own), {"driverId": people[whom]})
-
-    status, code, text = run(play)
+async def test_driver_is_corrected_by_others_and_for_those_who_may_drive(app: rest.Rest, who, whom, answer):
+    own = await cast(app)
+    _, other = await app.operator("other")
+    people = {"stranger": (await delegating.driver(app, other, "stranger")).user_id, "nobody": delegating.UNKNOWN}
+    people["colleague"] = own.colleague.user_id
+    # The managing director drove it, and stays barred after a correction to somebody else.
+    await app.store.write(lambda tx: tx.run(update(trip).values(user_id=own.director.user_id)))
+    if who == "director":
+        await changed(app, own.admin, of_driver(own), {"driverId": own.driver.user_id})
+    status, code, text = await app.refused(getattr(own, who), "PUT", of_driver(own), {"driverId": people[whom]})
 
     assert (status, code) == answer[:2]
     assert answer[2] in text
@@ -275,36 +227,30 @@ def test_driver_is_corrected_by_others_and_for_those_who_may_drive(run, who, who
 @pytest.mark.parametrize(
     ("state", "word"), [({"state": "OPEN"}, "has not ended"), ({"vehicle_id": None}, "belongs to no vehicle")]
 )
-def test_trip_whose_driver_cannot_be_corrected_is_refused(run, state, word):
-    async def play(app):
-        own = await cast(app)
-        await app.store.write(lambda tx: tx.run(update(trip).values(state)))
-        return await app.refused(own.admin, "PUT", of_driver(own), {"driverId": own.colleague.user_id})
-
-    status, code, text = run(play)
+async def test_trip_whose_driver_cannot_be_corrected_is_refused(app: rest.Rest, state, word):
+    own = await cast(app)
+    await app.store.write(lambda tx: tx.run(update(trip).values(state)))
+    status, code, text = await app.refused(own.admin, "PUT", of_driver(own), {"driverId": own.colleague.user_id})
 
     assert (status, code, word in text) == (409, 2, True)
 
 
-def test_deleted_recorded_driver_leaves_the_correction_and_its_undo(run):
-    async def play(app):
-        own = await cast(app)
-        await changed(app, own.admin, of_driver(own), {"driverId": own.colleague.user_id})
-        assert (await app.call(own.admin, "DELETE", f"/driver/{own.driver.user_id}")).status_code == 200
-        read = await app.get(own.admin, of_driver(own))
-        person = UserId(own.driver.user_id)
-        while await app.store.write(lambda tx: remains.erase_some_of_person(tx, person, limit=50)):
-            pass
+async def test_deleted_recorded_driver_leaves_the_correction_and_its_undo(app: rest.Rest):
+    own = await cast(app)
+    await changed(app, own.admin, of_driver(own), {"driverId": own.colleague.user_id})
+    assert (await app.call(own.admin, "DELETE", f"/driver/{own.driver.user_id}")).status_code == 200
+    read = await app.get(own.admin, of_driver(own))
+    person = UserId(own.driver.user_id)
+    while await app.store.write(lambda tx: remains.erase_some_of_person(tx, person, limit=50)):
+        pass
 
-        def named(tx):
-            whose = (trip.c.recorded_user_id, trip.c.user_id, driving_score.c.user_id, vehicle_score.c.user_id)
-            return {row[0] for each in whose for row in tx.all(select(each))}
+    def named(tx):
+        whose = (trip.c.recorded_user_id, trip.c.user_id, driving_score.c.user_id, vehicle_score.c.user_id)
+        return {row[0] for each in whose for row in tx.all(select(each))}
 
-        people = await app.store.read(named)
-        undone = await app.call(own.admin, "DELETE", of_driver(own))
-        return own, read, people, undone.json(), await settled(app)
-
-    own, read, people, undone, kept = run(play)
+    people = await app.store.read(named)
+    undone = await app.call(own.admin, "DELETE", of_driver(own))
+    undone, kept = undone.json(), await settled(app)
 
     assert (read["driverId"]["id"], read["recordedDriverId"]) == (own.colleague.user_id, None)
     assert own.driver.user_id not in people

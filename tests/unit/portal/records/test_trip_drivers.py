@@ -1,7 +1,5 @@
 """Correcting the driver of a past trip in the portal: preview, correction, undo, two windows, and a dispute."""
 
-from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,12 +10,15 @@ from tests.unit.api import test_trip_drivers as trips
 KOREAN = {"Accept-Language": "ko"}
 
 
-def at_desk(tmp_path: Path, scenario: Callable[[Any, Browser], Awaitable[Any]]) -> Any:
-    async def play(app: rest.Rest) -> Any:
-        own = await trips.cast(app)  # type: ignore[no-untyped-call]
-        return await scenario(own, Browser(app, own.admin))
+@pytest.fixture
+async def own(app: rest.Rest) -> Any:
+    """What `trips.cast` makes."""
+    return await trips.cast(app)  # type: ignore[no-untyped-call]
 
-    return rest.run(tmp_path, play)
+
+@pytest.fixture
+def browser(app: rest.Rest, own: Any) -> Browser:
+    return Browser(app, own.admin)
 
 
 async def driver_of(own: Any) -> str:
@@ -28,20 +29,17 @@ def links(page: Page) -> set[str | None]:
     return {attributes.get("href") for _, attributes in page.elements}
 
 
-def test_manager_sees_the_change_makes_it_and_undoes_it(tmp_path: Path) -> None:
-    async def scenario(own: Any, browser: Browser) -> Any:
-        path = f"/trips/{own.trip_id}/driver"
-        first = Page((await browser.get(path)).text)
-        preview = Page((await browser.get(f"{path}?chosen={own.colleague.user_id}")).text)
-        korean = Page((await browser.get(f"{path}?chosen={own.colleague.user_id}", **KOREAN)).text)
-        done = await browser.post(path, form_of(preview, path, userId=own.colleague.user_id))
-        corrected = await driver_of(own)
-        after = Page((await browser.get(path)).text)
-        history = Page((await browser.get(f"/fleet/vehicles/{own.vehicle_id}/history")).text)
-        undone = await browser.post(f"{path}/undo", form_of(after, f"{path}/undo"))
-        return own, path, first, preview, korean, done, corrected, after, history, undone, await driver_of(own)
-
-    own, path, first, preview, korean, done, corrected, after, history, undone, restored = at_desk(tmp_path, scenario)
+async def test_manager_sees_the_change_makes_it_and_undoes_it(own: Any, browser: Browser) -> None:
+    path = f"/trips/{own.trip_id}/driver"
+    first = Page((await browser.get(path)).text)
+    preview = Page((await browser.get(f"{path}?chosen={own.colleague.user_id}")).text)
+    korean = Page((await browser.get(f"{path}?chosen={own.colleague.user_id}", **KOREAN)).text)
+    done = await browser.post(path, form_of(preview, path, userId=own.colleague.user_id))
+    corrected = await driver_of(own)
+    after = Page((await browser.get(path)).text)
+    history = Page((await browser.get(f"/fleet/vehicles/{own.vehicle_id}/history")).text)
+    undone = await browser.post(f"{path}/undo", form_of(after, f"{path}/undo"))
+    restored = await driver_of(own)
 
     assert f"{path}?role=DRIVER&chosen={own.colleague.user_id}" in links(first)
     assert "2 trips, 20.0 km, score" in preview.text
@@ -56,41 +54,38 @@ def test_manager_sees_the_change_makes_it_and_undoes_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("first", ["correct", "undo"])
-def test_second_of_two_windows_sees_the_new_driver_and_keeps_its_choice(tmp_path: Path, first: str) -> None:
-    async def scenario(own: Any, browser: Browser) -> Any:
-        path = f"/trips/{own.trip_id}/driver"
-        second = Page((await browser.get(f"{path}?chosen={own.director.user_id}&role=DIRECTOR")).text)
-        page = Page((await browser.get(f"{path}?chosen={own.colleague.user_id}")).text)
-        await browser.post(path, form_of(page, path, userId=own.colleague.user_id))
-        if first == "undo":
-            second = Page((await browser.get(path)).text)
-            await own.app.call(own.admin, "DELETE", trips.of_driver(own))  # type: ignore[no-untyped-call]
-            return await browser.post(f"{path}/undo", form_of(second, f"{path}/undo")), await driver_of(own), own.driver
-        return await browser.post(path, form_of(second, path)), await driver_of(own), own.colleague
-
-    refused, driver, expected = at_desk(tmp_path, scenario)
+async def test_second_of_two_windows_sees_the_new_driver_and_keeps_its_choice(
+    own: Any, browser: Browser, first: str
+) -> None:
+    path = f"/trips/{own.trip_id}/driver"
+    second = Page((await browser.get(f"{path}?chosen={own.director.user_id}&role=DIRECTOR")).text)
+    page = Page((await browser.get(f"{path}?chosen={own.colleague.user_id}")).text)
+    await browser.post(path, form_of(page, path, userId=own.colleague.user_id))
+    if first == "undo":
+        second = Page((await browser.get(path)).text)
+        await own.app.call(own.admin, "DELETE", trips.of_driver(own))  # type: ignore[no-untyped-call]
+        refused = await browser.post(f"{path}/undo", form_of(second, f"{path}/undo"))
+    else:
+        refused = await browser.post(path, form_of(second, path))
 
     assert refused.status_code == 409
     assert "Another person has changed the driver" in refused.text
-    assert driver == expected.user_id
+    assert await driver_of(own) == (own.driver if first == "undo" else own.colleague).user_id
 
 
-def test_dispute_is_accepted_with_the_chosen_driver(tmp_path: Path) -> None:
-    async def scenario(own: Any, browser: Browser) -> Any:
-        opened = await own.app.post(own.driver, own.of_trip, {"reason": "NOT_DRIVER", "text": "Not I."})
-        path, dispute_id = f"/trips/{own.trip_id}/driver", opened["id"]["id"]
-        query = f"?chosen={own.colleague.user_id}&disputeId={dispute_id}"
-        page = Page((await browser.get(path + query)).text)
-        elsewhere = f"/trips/{own.first_id}/driver"
-        sent = form_of(page, path, userId=own.colleague.user_id)
-        wrong = await browser.post(elsewhere, sent)
-        done = await browser.post(path, sent)
-        kept = await own.app.get(own.driver, f"/api/tre/v1_3/dispute/{dispute_id}")
-        trip = Page((await browser.get(f"/trips/{own.trip_id}")).text)
-        is_driver = await driver_of(own) == own.colleague.user_id
-        return page, wrong.status_code, done.status_code, kept["state"], is_driver, trip
-
-    page, wrong, done, state, is_driver, trip = at_desk(tmp_path, scenario)
+async def test_dispute_is_accepted_with_the_chosen_driver(own: Any, browser: Browser) -> None:
+    opened = await own.app.post(own.driver, own.of_trip, {"reason": "NOT_DRIVER", "text": "Not I."})
+    path, dispute_id = f"/trips/{own.trip_id}/driver", opened["id"]["id"]
+    query = f"?chosen={own.colleague.user_id}&disputeId={dispute_id}"
+    page = Page((await browser.get(path + query)).text)
+    elsewhere = f"/trips/{own.first_id}/driver"
+    sent = form_of(page, path, userId=own.colleague.user_id)
+    wrong = await browser.post(elsewhere, sent)
+    done = await browser.post(path, sent)
+    kept = await own.app.get(own.driver, f"/api/tre/v1_3/dispute/{dispute_id}")
+    trip = Page((await browser.get(f"/trips/{own.trip_id}")).text)
+    is_driver = await driver_of(own) == own.colleague.user_id
+    wrong, done, state = wrong.status_code, done.status_code, kept["state"]
 
     assert "accepted; the trip has another driver" in trip.text
     assert any((href or "").endswith("/driver") for href in links(trip))
