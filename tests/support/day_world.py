@@ -2,7 +2,6 @@
 
 from sqlalchemy import delete, insert, update
 
-from tests.support import rest
 from tests.support.access_world import settled
 from tripline.domain.samples import FLAG_OWN_TIME, RECORD
 from tripline.ports.maps import PlaceName
@@ -50,31 +49,22 @@ class Names:
         return [PlaceName("Main Road", f"{language} {point.lon}") for point in points]
 
 
-def run(folder, scenario):
-    """What the scenario returns, of the world with three trips of one vehicle."""
+async def three_trips(app):
+    """The world with three trips of one vehicle."""
+    made = await settled(app)
 
-    async def prepared(app):
-        made = await settled(app)
+    def write(tx):
+        tx.run(delete(driving_score))
+        tx.run(update(trip).values(start_ms=None))
+        over_midnight = {"start_ms": MIDNIGHT_MS - HOUR_MS, "end_ms": MIDNIGHT_MS + HOUR_MS}
+        tx.run(insert(trip), row(made, 1, **over_midnight))
+        tx.run(insert(trip), row(made, 2, start_ms=MIDNIGHT_MS + 3 * HOUR_MS, end_ms=MIDNIGHT_MS + 4 * HOUR_MS))
+        tx.run(insert(trip), row(made, 3, start_ms=MIDNIGHT_MS + 30 * HOUR_MS, end_ms=MIDNIGHT_MS + 31 * HOUR_MS))
+        packed = samples((over_midnight["start_ms"], 127.0), (MIDNIGHT_MS - 1, 127.3), (over_midnight["end_ms"], 127.4))
+        tx.run(insert(microtrip), {"no": 1, "trip_no": 1, "id": "m1", "ty": 1, "payload": b"[]", "samples": packed})
 
-        def write(tx):
-            tx.run(delete(driving_score))
-            tx.run(update(trip).values(start_ms=None))
-            over_midnight = {"start_ms": MIDNIGHT_MS - HOUR_MS, "end_ms": MIDNIGHT_MS + HOUR_MS}
-            tx.run(insert(trip), row(made, 1, **over_midnight))
-            tx.run(insert(trip), row(made, 2, start_ms=MIDNIGHT_MS + 3 * HOUR_MS, end_ms=MIDNIGHT_MS + 4 * HOUR_MS))
-            tx.run(insert(trip), row(made, 3, start_ms=MIDNIGHT_MS + 30 * HOUR_MS, end_ms=MIDNIGHT_MS + 31 * HOUR_MS))
-            packed = samples(
-                (over_midnight["start_ms"], 127.0), (MIDNIGHT_MS - 1, 127.3), (over_midnight["end_ms"], 127.4)
-            )
-            tx.run(
-                insert(microtrip),
-                {"no": 1, "trip_no": 1, "id": "m1", "ty": 1, "payload": b"[]", "samples": packed},
-            )
-
-        await app.store.write(write)
-        return await scenario(made)
-
-    return rest.run(folder, prepared)
+    await app.store.write(write)
+    return made
 
 
 def address(world, what):

@@ -72,26 +72,24 @@ def test_page_of_a_vehicle_leads_to_its_trips(tmp_path):
         (None, "37.5000, 127.0000", "37.5000, 127.4000"),
     ],
 )
-def test_ends_are_words_on_the_page_and_beside_coordinates_in_the_file(tmp_path, names, begin, end):
-    async def scenario(world):
-        world.app.contexts = changed(world.app.contexts, places=names)
-        query = "from=2024-12-31&to=2024-12-31"
-        browser = Browser(world.app, world.of("P"))
-        listed = await browser.get(f"/trips?{query}")
-        asked = {"list": "trips", "form": "csv", "query": query, "columns": "start.begin.end.begin_at.end_at"}
-        begun = await browser.post("/exports", asked)
-        context = world.app.contexts.context
-        maker = Exporter(
-            store=context.store,
-            signals=context.signals,
-            clock=context.clock,
-            maker_id="one",
-            books=exports.books(context.time_zone, names),
-        )
-        await maker.make_next()
-        return listed, await browser.get(f"{begun.headers['location']}/file")
-
-    listed, file = day_world.run(tmp_path, scenario)
+async def test_ends_are_words_on_the_page_and_beside_coordinates_in_the_file(app: support.Rest, names, begin, end):
+    world = await day_world.three_trips(app)
+    app.contexts = changed(app.contexts, places=names)
+    query = "from=2024-12-31&to=2024-12-31"
+    browser = Browser(app, world.of("P"))
+    listed = await browser.get(f"/trips?{query}")
+    asked = {"list": "trips", "form": "csv", "query": query, "columns": "start.begin.end.begin_at.end_at"}
+    begun = await browser.post("/exports", asked)
+    context = app.contexts.context
+    maker = Exporter(
+        store=context.store,
+        signals=context.signals,
+        clock=context.clock,
+        maker_id="one",
+        books=exports.books(context.time_zone, names),
+    )
+    await maker.make_next()
+    file = await browser.get(f"{begun.headers['location']}/file")
 
     assert re.findall(r'<span class="clip" title="([^"]*\d)"', listed.text) == [begin, end]
     row = file.content.decode("utf-8-sig").splitlines()[1]

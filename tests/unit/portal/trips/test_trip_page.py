@@ -446,15 +446,13 @@ async def test_person_who_contested_withdraws(app: rest.Rest):
     assert "withdrawn" in (await driver.get(address)).text
 
 
-def test_neighbours_are_the_trips_of_the_vehicle_before_and_behind_by_start(tmp_path):
-    async def scenario(world):
-        # The device reported the second trip last.
-        late = update(trip).where(trip.c.no == 2).values(created_ms=day_world.NOW_MS)
-        await world.app.store.write(lambda tx: tx.run(late))
-        browser = Browser(world.app, world.of("P"))
-        return [(await browser.get(f"/trips/{day_world.trip_id(no)}")).text for no in (1, 2, 3)]
-
-    pages = day_world.run(tmp_path, scenario)
+async def test_neighbours_are_the_trips_of_the_vehicle_before_and_behind_by_start(app: rest.Rest):
+    world = await day_world.three_trips(app)
+    # The device reported the second trip last.
+    late = update(trip).where(trip.c.no == 2).values(created_ms=day_world.NOW_MS)
+    await app.store.write(lambda tx: tx.run(late))
+    browser = Browser(app, world.of("P"))
+    pages = [(await browser.get(f"/trips/{day_world.trip_id(no)}")).text for no in (1, 2, 3)]
 
     links = [re.findall(r'rel="(\w+)" href="/trips/([^"]+)"', text) for text in pages]
     first, second, third = (day_world.trip_id(no) for no in (1, 2, 3))

@@ -15,24 +15,24 @@ from tripline.services.scores import reads
 from tripline.store.tables import driving_score, microtrip, trip
 
 
-def shown(folder, *dates, name="P", before=lambda tx, world: None):
-    """The page of each day, and the world's ids."""
+@pytest.fixture
+async def world(app):
+    return await day_world.three_trips(app)
 
-    async def scenario(world):
-        await world.app.store.write(lambda tx: before(tx, world))
-        browser = Browser(world.app, world.logins[name])
-        base = f"/fleet/vehicles/{world.ids['V']}/days"
-        return world, [await browser.get(f"{base}{date}") for date in dates]
 
-    return day_world.run(folder, scenario)
+async def shown(world, *dates, name="P", before=lambda tx, world: None):
+    """The page of each day."""
+    await world.app.store.write(lambda tx: before(tx, world))
+    browser = Browser(world.app, world.logins[name])
+    return [await browser.get(f"/fleet/vehicles/{world.ids['V']}/days{date}") for date in dates]
 
 
 def texts(answer):
     return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", answer.text))
 
 
-def test_day_names_drives_stops_and_the_other_day_of_a_trip_over_midnight(tmp_path):
-    world, (before, day) = shown(tmp_path, "/2024-12-31", "/2025-01-01")
+async def test_day_names_drives_stops_and_the_other_day_of_a_trip_over_midnight(world):
+    (before, day) = await shown(world, "/2024-12-31", "/2025-01-01")
 
     assert re.search(r"<h1>[^<]+, Jan 1, 2025: 2 trips, 12.5 km, 2 hr of driving</h1>", day.text)
     assert re.search(r"<h1>[^<]+, Dec 31, 2024: 1 trip, 7.5 km, 1 hr of driving</h1>", before.text)
@@ -50,8 +50,8 @@ def test_day_names_drives_stops_and_the_other_day_of_a_trip_over_midnight(tmp_pa
     assert set(around) <= set(links)
 
 
-def test_empty_day_leads_to_the_days_with_trips_around_it(tmp_path):
-    world, (early, late) = shown(tmp_path, "/2024-12-30", "/2025-01-03")
+async def test_empty_day_leads_to_the_days_with_trips_around_it(world):
+    (early, late) = await shown(world, "/2024-12-30", "/2025-01-03")
 
     base = f"/fleet/vehicles/{world.ids['V']}/days"
     assert "No trip on this day" in early.text
@@ -67,27 +67,24 @@ def test_empty_day_leads_to_the_days_with_trips_around_it(tmp_path):
         ("2024-10-27", 25, ("2024-10-26", "2024-10-28"), {"00:00": 0.0, "03:00": 16.0, "21:00": 88.0}, "02:00"),
     ],
 )
-def test_day_with_a_change_of_the_clock_has_23_or_25_hours(tmp_path, date, hours, around, marks, clock):
+async def test_day_with_a_change_of_the_clock_has_23_or_25_hours(world, date, hours, around, marks, clock):
     zone = ZoneInfo("Europe/Berlin")
     begin_ms = round(dt.datetime.fromisoformat(date).replace(tzinfo=zone).timestamp() * 1_000)
 
-    async def scenario(world):
-        def drive(tx):
-            # Over the midnight before, over the change of the clock, and over the midnight behind.
-            for no, since, until in ((1, -1, 1), (2, 1.5, 3), (3, hours - 1, hours + 1)):
-                ends = {"start_ms": begin_ms + int(since * HOUR_MS), "end_ms": begin_ms + int(until * HOUR_MS)}
-                tx.run(update(trip).where(trip.c.no == no).values(**ends))
-            path = day_world.samples((begin_ms - HOUR_MS, 127.0), (begin_ms - 1, 127.3), (begin_ms + HOUR_MS, 127.4))
-            tx.run(update(microtrip).where(microtrip.c.trip_no == 1).values(samples=path))
+    def drive(tx):
+        # Over the midnight before, over the change of the clock, and over the midnight behind.
+        for no, since, until in ((1, -1, 1), (2, 1.5, 3), (3, hours - 1, hours + 1)):
+            ends = {"start_ms": begin_ms + int(since * HOUR_MS), "end_ms": begin_ms + int(until * HOUR_MS)}
+            tx.run(update(trip).where(trip.c.no == no).values(**ends))
+        path = day_world.samples((begin_ms - HOUR_MS, 127.0), (begin_ms - 1, 127.3), (begin_ms + HOUR_MS, 127.4))
+        tx.run(update(microtrip).where(microtrip.c.trip_no == 1).values(samples=path))
 
-        await world.app.store.write(drive)
-        world.app.change(time_zone=zone)
-        browser = Browser(world.app, world.logins["P"])
-        base = f"/fleet/vehicles/{world.ids['V']}/days"
-        told = await world.app.get(world.logins["P"], day_world.address(world, f"days/{date}"))
-        return base, told, [await browser.get(f"{base}/{each}") for each in (around[0], date, around[1])]
-
-    base, told, (before, day, behind) = day_world.run(tmp_path, scenario)
+    await world.app.store.write(drive)
+    world.app.change(time_zone=zone)
+    browser = Browser(world.app, world.logins["P"])
+    base = f"/fleet/vehicles/{world.ids['V']}/days"
+    told = await world.app.get(world.logins["P"], day_world.address(world, f"days/{date}"))
+    (before, day, behind) = [await browser.get(f"{base}/{each}") for each in (around[0], date, around[1])]
 
     assert (told["startTime"], told["endTime"]) == (begin_ms, begin_ms + hours * HOUR_MS)
     assert "3 trips, 22.5 km, 3 hr 30 min of driving" in day.text
@@ -99,7 +96,7 @@ def test_day_with_a_change_of_the_clock_has_23_or_25_hours(tmp_path, date, hours
     assert f"01:30 – {clock}" in texts(day)
 
 
-def test_score_of_the_day_stands_beside_its_known_limits_and_number_of_trips(tmp_path):
+async def test_score_of_the_day_stands_beside_its_known_limits_and_number_of_trips(world):
     def score(tx, world):
         values = {
             "trip_no": 2,
@@ -111,12 +108,12 @@ def test_score_of_the_day_stands_beside_its_known_limits_and_number_of_trips(tmp
         values |= dict.fromkeys(("accel", "de_accel", "over_speed", "over_speed_s", "driving_ms", "known_m"), 0)
         tx.run(insert(driving_score), values)
 
-    _, (day,) = shown(tmp_path, "/2025-01-01", before=score)
+    (day,) = await shown(world, "/2025-01-01", before=score)
 
     assert "80.0 · limits unknown" in texts(day)
 
 
-def test_idling_is_standing_of_five_minutes_on_the_day_alone(tmp_path):
+async def test_idling_is_standing_of_five_minutes_on_the_day_alone(world):
     def stand(tx, world):
         first = MIDNIGHT_MS - 2 * 60_000
         still = [first + second * 1_000 for second in range(0, 600, 10)]
@@ -127,25 +124,19 @@ def test_idling_is_standing_of_five_minutes_on_the_day_alone(tmp_path):
             row = {"no": 10 + no, "trip_no": no, "id": f"i{no}", "ty": 1, "payload": b"[]", "samples": packed}
             tx.run(insert(microtrip), row)
 
-    async def scenario(world):
-        await world.app.store.write(lambda tx: stand(tx, world))
-        days = ("2024-12-31", "2025-01-01", "2025-01-02")
-        return [await world.app.get(world.of("P"), day_world.address(world, f"days/{day}")) for day in days]
-
-    days = day_world.run(tmp_path, scenario)
+    await world.app.store.write(lambda tx: stand(tx, world))
+    days = ("2024-12-31", "2025-01-01", "2025-01-02")
+    days = [await world.app.get(world.of("P"), day_world.address(world, f"days/{day}")) for day in days]
 
     assert [each["idling"] for each in days] == [120, 470, 0]
 
 
-def test_track_of_the_day_has_its_samples_alone(tmp_path):
-    async def scenario(world):
-        days = ("2024-12-31", "2025-01-01", "2025-01-02")
-        tracks = [await world.app.get(world.of("P"), day_world.address(world, f"days/{day}/track")) for day in days]
-        packed = {"accept-encoding": "gzip"}
-        address = f"/api/tre/v1_3/vehicle/{world.ids['V']}/days/2025-01-01/track"
-        return *tracks, await Browser(world.app, world.of("P")).get(address, **packed)
-
-    before, day, after, small = day_world.run(tmp_path, scenario)
+async def test_track_of_the_day_has_its_samples_alone(world):
+    days = ("2024-12-31", "2025-01-01", "2025-01-02")
+    tracks = [await world.app.get(world.of("P"), day_world.address(world, f"days/{day}/track")) for day in days]
+    packed = {"accept-encoding": "gzip"}
+    address = f"/api/tre/v1_3/vehicle/{world.ids['V']}/days/2025-01-01/track"
+    before, day, after, small = *tracks, await Browser(world.app, world.of("P")).get(address, **packed)
 
     assert before["samples"]["lon"] == [127.0, 127.3]
     assert day["samples"] == {"ts": [MIDNIGHT_MS + HOUR_MS], "lat": [37.5], "lon": [127.4], "speed": [50.0]}
@@ -153,23 +144,20 @@ def test_track_of_the_day_has_its_samples_alone(tmp_path):
     assert (small.headers["content-encoding"], small.json()) == ("gzip", day)
 
 
-def test_day_of_too_many_samples_has_no_idling_and_no_track(tmp_path, monkeypatch):
+async def test_day_of_too_many_samples_has_no_idling_and_no_track(world, monkeypatch):
     monkeypatch.setattr(reads, "EXPLAINED", 2)
 
-    async def scenario(world):
-        address = day_world.address(world, "days/2025-01-01")
-        track = await world.app.call(world.of("P"), "GET", f"{address}/track")
-        return await world.app.get(world.of("P"), address), track
-
-    day, track = day_world.run(tmp_path, scenario)
+    address = day_world.address(world, "days/2025-01-01")
+    track = await world.app.call(world.of("P"), "GET", f"{address}/track")
+    day = await world.app.get(world.of("P"), address)
 
     assert day["idling"] is None
     assert (track.status_code, track.json()["errorCode"]) == (400, 31)
     assert "'date': the trips of this day have more than 2 samples" in track.json()["message"]
 
 
-def test_way_to_a_day_leads_to_today_or_the_chosen_one(tmp_path):
-    world, answers = shown(tmp_path, "", "?date=2025-01-01", "?date=odd", "/odd")
+async def test_way_to_a_day_leads_to_today_or_the_chosen_one(world):
+    answers = await shown(world, "", "?date=2025-01-01", "?date=odd", "/odd")
 
     base = f"/fleet/vehicles/{world.ids['V']}/days"
     today, chosen, *wrong = answers
@@ -178,28 +166,25 @@ def test_way_to_a_day_leads_to_today_or_the_chosen_one(tmp_path):
     assert [each.status_code for each in wrong] == [400, 400]
 
 
-def test_duplicate_is_a_row_and_in_no_sum(tmp_path):
+async def test_duplicate_is_a_row_and_in_no_sum(world):
     def repeat(tx, world):
         tx.run(update(trip).where(trip.c.no == 2).values(not_scored="duplicate"))
 
-    _, (day,) = shown(tmp_path, "/2025-01-01", before=repeat)
+    (day,) = await shown(world, "/2025-01-01", before=repeat)
 
     assert re.search(r"<h1>[^<]+: 1 trip, 2.5 km, 2 hr of driving</h1>", day.text)
     assert f"/trips/{day_world.trip_id(2)}" in Page(day.text).hrefs
 
 
-def test_vehicle_trip_list_and_map_lead_to_the_day(tmp_path):
-    async def scenario(world):
-        browser, vehicle = Browser(world.app, world.of("P")), world.ids["V"]
-        addresses = (
-            f"/fleet/vehicles/{vehicle}",
-            f"/trips?vehicle={vehicle}",
-            f"/trips/{day_world.trip_id(1)}",
-            "/map",
-        )
-        return vehicle, [(await browser.get(each)).text for each in addresses]
-
-    vehicle, (record, listed, one, live) = day_world.run(tmp_path, scenario)
+async def test_vehicle_trip_list_and_map_lead_to_the_day(world):
+    browser, vehicle = Browser(world.app, world.of("P")), world.ids["V"]
+    addresses = (
+        f"/fleet/vehicles/{vehicle}",
+        f"/trips?vehicle={vehicle}",
+        f"/trips/{day_world.trip_id(1)}",
+        "/map",
+    )
+    (record, listed, one, live) = [(await browser.get(each)).text for each in addresses]
 
     days = f"/fleet/vehicles/{vehicle}/days"
     assert days in Page(record).hrefs
