@@ -1,11 +1,9 @@
 """Choosing a director or driver: two windows on one vehicle, finding people, and undoing the choice."""
 
-from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support import delegating, rest
+from tests.support import delegating
 from tests.support.portal import Browser, Page, form_of
 from tests.support.rest import Login, Rest
 from tests.support.vehicles import delegate, give_right
@@ -33,88 +31,76 @@ class Office:
         return Page(answer.text)
 
 
-def at_office(tmp_path: Path, scenario: Callable[[Office], Awaitable[Any]]) -> Any:
-    async def play(app: Rest) -> Any:
-        _, admin = await app.operator("ace")
-        office = Office(app, admin, await delegating.new_vehicle(app, admin))
-        for what, make in (("director", delegating.director), ("driver", delegating.driver)):
-            office.people[what] = [await make(app, admin, f"{what}{name}") for name in "ab"]
-        return await scenario(office)
-
-    return rest.run(tmp_path, play)
+@pytest.fixture
+async def office(app: Rest) -> Office:
+    _, admin = await app.operator("ace")
+    made = Office(app, admin, await delegating.new_vehicle(app, admin))
+    for what, make in (("director", delegating.director), ("driver", delegating.driver)):
+        made.people[what] = [await make(app, admin, f"{what}{name}") for name in "ab"]
+    return made
 
 
 @pytest.mark.parametrize("what", WHATS)
 @pytest.mark.parametrize(("headers", "told"), [({}, "Another user changed the"), (KOREAN, "그사이 다른 사용자가")])
-def test_second_of_two_windows_is_told_who_was_chosen_and_keeps_its_choice(
-    tmp_path: Path, what: str, headers: dict[str, str], told: str
+async def test_second_of_two_windows_is_told_who_was_chosen_and_keeps_its_choice(
+    office: Office, what: str, headers: dict[str, str], told: str
 ) -> None:
-    async def scenario(office: Office) -> Any:
-        first, second = office.people[what]
-        path = f"{office.path}/{what}"
-        pages = [await office.page(path), await office.page(path, **headers)]
-        sent = [form_of(page, path, userId=who.user_id) for page, who in zip(pages, (first, second), strict=True)]
-        done = await office.browser.post(path, sent[0])
-        refused = await office.browser.post(path, sent[1], **headers)
-        between = await office.assigned(what)
-        kept = form_of(Page(refused.text), path, userId=second.user_id)
-        again = await office.browser.post(path, kept)
-        return done.status_code, refused, between == first.user_id, again.status_code, await office.assigned(what)
+    first, second = office.people[what]
+    path = f"{office.path}/{what}"
+    pages = [await office.page(path), await office.page(path, **headers)]
+    sent = [form_of(page, path, userId=who.user_id) for page, who in zip(pages, (first, second), strict=True)]
+    done = await office.browser.post(path, sent[0])
+    refused = await office.browser.post(path, sent[1], **headers)
+    between = await office.assigned(what)
+    kept = form_of(Page(refused.text), path, userId=second.user_id)
+    again = await office.browser.post(path, kept)
 
-    async def asked(office: Office) -> Any:
-        return (await scenario(office), office.people[what])
-
-    (done, refused, is_first, again, after), (_, second) = at_office(tmp_path, asked)
-    assert (done, refused.status_code, again) == (303, 409, 303)
+    assert [each.status_code for each in (done, refused, again)] == [303, 409, 303]
     page = Page(refused.text)
     assert told in page.text
     assert f"{what}a" in page.text, "who is assigned now"
     assert f"{what}b" in page.text, "who was chosen here"
-    assert is_first, "nothing was overwritten"
-    assert after == second.user_id
+    assert between == first.user_id, "nothing was overwritten"
+    assert await office.assigned(what) == second.user_id
 
 
 @pytest.mark.parametrize("what", WHATS)
-def test_window_that_takes_somebody_off_takes_nobody_else_off(tmp_path: Path, what: str) -> None:
-    async def scenario(office: Office) -> Any:
-        first, second = office.people[what]
-        path = f"{office.path}/{what}"
-        await office.browser.post(path, {"userId": first.user_id})
-        sent = form_of(await office.page(path), f"{path}/unset")
-        await office.browser.post(path, form_of(await office.page(path), path, userId=second.user_id))
-        refused = await office.browser.post(f"{path}/unset", sent)
-        return refused, await office.assigned(what) == second.user_id, form_of(Page(refused.text), f"{path}/unset")
+async def test_window_that_takes_somebody_off_takes_nobody_else_off(office: Office, what: str) -> None:
+    first, second = office.people[what]
+    path = f"{office.path}/{what}"
+    await office.browser.post(path, {"userId": first.user_id})
+    sent = form_of(await office.page(path), f"{path}/unset")
+    await office.browser.post(path, form_of(await office.page(path), path, userId=second.user_id))
+    refused = await office.browser.post(f"{path}/unset", sent)
+    is_there = await office.assigned(what) == second.user_id
+    offered = form_of(Page(refused.text), f"{path}/unset")
 
-    refused, is_there, offered = at_office(tmp_path, scenario)
     assert refused.status_code == 409
     assert "Another user changed the" in refused.text
     assert is_there
     assert offered["userId"], "who is assigned now can be taken off"
 
 
-def test_two_windows_that_choose_the_same_agree(tmp_path: Path) -> None:
-    async def scenario(office: Office) -> Any:
-        path, who = f"{office.path}/driver", office.people["driver"][0]
-        sent = form_of(await office.page(path), path, userId=who.user_id)
-        answers = [await office.browser.post(path, sent) for _ in range(2)]
-        return [each.status_code for each in answers], await office.assigned("driver") == who.user_id
+async def test_two_windows_that_choose_the_same_agree(office: Office) -> None:
+    path, who = f"{office.path}/driver", office.people["driver"][0]
+    sent = form_of(await office.page(path), path, userId=who.user_id)
+    answers = [await office.browser.post(path, sent) for _ in range(2)]
 
-    assert at_office(tmp_path, scenario) == ([303, 303], True)
+    assert [each.status_code for each in answers] == [303, 303]
+    assert await office.assigned("driver") == who.user_id
 
 
-def test_person_whom_another_window_lets_drive_elsewhere_is_not_taken_from_there(tmp_path: Path) -> None:
-    async def scenario(office: Office) -> Any:
-        path, who = f"{office.path}/driver", office.people["driver"][0]
-        other = await delegating.new_vehicle(office.app, office.admin, "34나5678")
-        sent = form_of(await office.page(path), path, userId=who.user_id)
-        await office.browser.post(f"/fleet/vehicles/{other}/driver", {"userId": who.user_id})
-        refused = await office.browser.post(path, sent)
-        stays = (await office.app.get(office.admin, f"/vehicle/{other}"))["currentDriverId"]["id"]
-        listed = form_of(await office.page(path), path, userId=who.user_id)
-        again = await office.browser.post(path, form_of(Page(refused.text), path, userId=who.user_id))
-        return refused, stays == who.user_id, listed["drivesId"] == other, again, await office.assigned("driver")
+async def test_person_whom_another_window_lets_drive_elsewhere_is_not_taken_from_there(office: Office) -> None:
+    path, who = f"{office.path}/driver", office.people["driver"][0]
+    other = await delegating.new_vehicle(office.app, office.admin, "34나5678")
+    sent = form_of(await office.page(path), path, userId=who.user_id)
+    await office.browser.post(f"/fleet/vehicles/{other}/driver", {"userId": who.user_id})
+    refused = await office.browser.post(path, sent)
+    stays = (await office.app.get(office.admin, f"/vehicle/{other}"))["currentDriverId"]["id"]
+    listed = form_of(await office.page(path), path, userId=who.user_id)
+    again = await office.browser.post(path, form_of(Page(refused.text), path, userId=who.user_id))
+    stays, is_listed, after = stays == who.user_id, listed["drivesId"] == other, await office.assigned("driver")
 
-    refused, stays, is_listed, again, after = at_office(tmp_path, scenario)
     assert refused.status_code == 409
     assert "became the driver of another vehicle" in refused.text
     assert "34나5678" in refused.text
@@ -161,51 +147,43 @@ def named(page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize("search", ["person 03", "MAIL03", "010-1234-0003", "01012340003"])
-def test_people_are_found_by_name_address_and_telephone_number(tmp_path: Path, search: str) -> None:
-    async def scenario(office: Office) -> list[str]:
-        await registered(office, 5)
-        return named(await office.page(f"{office.path}/driver?q={search}"))
+async def test_people_are_found_by_name_address_and_telephone_number(office: Office, search: str) -> None:
+    await registered(office, 5)
 
-    assert at_office(tmp_path, scenario) == ["mail03"]
+    assert named(await office.page(f"{office.path}/driver?q={search}")) == ["mail03"]
 
 
-def test_people_are_paged_to_the_end_and_back(tmp_path: Path) -> None:
-    async def scenario(office: Office) -> list[list[str]]:
-        await registered(office, 25)
-        seen, address = [], f"{office.path}/driver?q=person"
-        for relation in ("next", "prev"):
-            page = await office.page(address)
-            seen.append(named(page))
-            address = next(each["href"] or "" for each in page.all("a") if each.get("rel") == relation)
-        return [*seen, named(await office.page(address))]
+async def test_people_are_paged_to_the_end_and_back(office: Office) -> None:
+    await registered(office, 25)
+    seen, address = [], f"{office.path}/driver?q=person"
+    for relation in ("next", "prev"):
+        page = await office.page(address)
+        seen.append(named(page))
+        address = next(each["href"] or "" for each in page.all("a") if each.get("rel") == relation)
+    first, second, again = [*seen, named(await office.page(address))]
 
-    first, second, again = at_office(tmp_path, scenario)
     assert [*first, *second] == [f"mail{number:02d}" for number in range(25)]
     assert again == first
 
 
-def test_choice_that_was_refused_is_kept_while_searching_on(tmp_path: Path) -> None:
-    async def scenario(office: Office) -> Any:
-        first, second = office.people["director"]
-        path = f"{office.path}/driver"
-        await office.browser.post(path, {"userId": first.user_id})
-        sent = {"userId": second.user_id}
-        refused = Page((await office.browser.post(f"{path}?role=DIRECTOR&q=director", sent)).text)
-        search = form_of(refused, path, q="director")
-        found = await office.page(f"{path}?role={search['role']}&chosen={search['chosen']}&q=nobody")
-        done = await office.browser.post(path, form_of(found, path, userId=second.user_id))
-        return refused, found, done.status_code, await office.assigned("driver") == second.user_id
+async def test_choice_that_was_refused_is_kept_while_searching_on(office: Office) -> None:
+    first, second = office.people["director"]
+    path = f"{office.path}/driver"
+    await office.browser.post(path, {"userId": first.user_id})
+    sent = {"userId": second.user_id}
+    refused = Page((await office.browser.post(f"{path}?role=DIRECTOR&q=director", sent)).text)
+    search = form_of(refused, path, q="director")
+    found = await office.page(f"{path}?role={search['role']}&chosen={search['chosen']}&q=nobody")
+    done = await office.browser.post(path, form_of(found, path, userId=second.user_id))
+    done, is_set = done.status_code, await office.assigned("driver") == second.user_id
 
-    refused, found, done, is_set = at_office(tmp_path, scenario)
     assert named(refused) == ["directorb"], "the same list beside the refusal"
     assert (named(found), "You chose directorb" in found.text) == ([], True)
     assert (done, is_set) == (303, True)
 
 
-def test_drivers_find_themselves_alone(tmp_path: Path) -> None:
-    async def scenario(office: Office) -> list[str]:
-        driver = office.people["driver"][0]
-        await give_right(office.app, office.vehicle, driver, "DRIVER")
-        return named(Page((await Browser(office.app, driver).get(f"{office.path}/driver")).text))
+async def test_drivers_find_themselves_alone(office: Office) -> None:
+    driver = office.people["driver"][0]
+    await give_right(office.app, office.vehicle, driver, "DRIVER")
 
-    assert at_office(tmp_path, scenario) == ["drivera"]
+    assert named(Page((await Browser(office.app, driver).get(f"{office.path}/driver")).text)) == ["drivera"]

@@ -63,23 +63,26 @@ async def awaited(app, login, sensor):
     return await app.store.read(lambda tx: activation.awaited(tx, actor=login.actor, sensor_id=sensor))
 
 
-def play(tmp_path, scenario, box=None):
-    box = box or Box()
-    return rest.run(tmp_path, lambda app: scenario(app, box), devices=box)
+@pytest.fixture
+def box():
+    return Box()
 
 
-def test_activation_goes_from_requested_over_acknowledged_to_done_and_mounted(tmp_path):
-    async def scenario(app, box):
-        of, sensor, vehicle = await world(app)
-        call = await start(app, of.owner, sensor, vehicle)
-        found = [await progress(app, of.owner, sensor, call), await awaited(app, of.owner, sensor)]
-        await box.says(app, b'{"result":2000}', is_result=False)
-        found.append(await progress(app, of.owner, sensor, call))
-        await box.says(app, b'{"result":2001,"addInfo":{"fw":"1.2"}}', is_result=True)
-        found += [await progress(app, of.owner, sensor, call), await awaited(app, of.owner, sensor)]
-        return call, vehicle, found
+@pytest.fixture
+async def app(tmp_path, box):
+    async with rest.opened(tmp_path, devices=box) as made:
+        yield made
 
-    call, vehicle, (asked, waits, acknowledged, done, nothing) = play(tmp_path, scenario)
+
+async def test_activation_goes_from_requested_over_acknowledged_to_done_and_mounted(app, box):
+    of, sensor, vehicle = await world(app)
+    call = await start(app, of.owner, sensor, vehicle)
+    found = [await progress(app, of.owner, sensor, call), await awaited(app, of.owner, sensor)]
+    await box.says(app, b'{"result":2000}', is_result=False)
+    found.append(await progress(app, of.owner, sensor, call))
+    await box.says(app, b'{"result":2001,"addInfo":{"fw":"1.2"}}', is_result=True)
+    found += [await progress(app, of.owner, sensor, call), await awaited(app, of.owner, sensor)]
+    (asked, waits, acknowledged, done, nothing) = found
 
     assert [each.step for each in (asked, acknowledged, done)] == [Step.REQUESTED, Step.ACKNOWLEDGED, Step.DONE]
     assert [each.is_over for each in (asked, acknowledged, done)] == [False, False, True]
@@ -91,100 +94,88 @@ def test_activation_goes_from_requested_over_acknowledged_to_done_and_mounted(tm
 
 
 @pytest.mark.parametrize("is_result", [False, True])
-def test_device_that_refuses_is_shown_with_its_code_and_reason(tmp_path, is_result):
-    async def scenario(app, box):
-        of, sensor, vehicle = await world(app)
-        call = await start(app, of.owner, sensor, vehicle)
-        await box.says(app, b'{"results":4003,"additionalInfo":"ignition is off"}', is_result=is_result)
-        return await progress(app, of.owner, sensor, call)
-
-    found = play(tmp_path, scenario)
+async def test_device_that_refuses_is_shown_with_its_code_and_reason(app, box, is_result):
+    of, sensor, vehicle = await world(app)
+    call = await start(app, of.owner, sensor, vehicle)
+    await box.says(app, b'{"results":4003,"additionalInfo":"ignition is off"}', is_result=is_result)
+    found = await progress(app, of.owner, sensor, call)
 
     assert (found.step, found.is_over, found.is_mounted) == (Step.REFUSED, True, False)
     assert (found.code, found.info) == (4003, "ignition is off")
 
 
-def test_device_that_is_not_there_is_refused_at_once_and_shown_so(tmp_path):
-    async def scenario(app, box):
-        of, sensor, vehicle = await world(app)
-        with refused(rpc.NotConnected, match="not connected"):
-            await start(app, of.owner, sensor, vehicle)
-        request_id = box.asked[0][1]
-        return await app.store.read(
-            lambda tx: activation.read(tx, actor=of.owner.actor, sensor_id=sensor, request_id=request_id)
-        )
-
-    found = play(tmp_path, scenario, Box(Delivery.NOT_CONNECTED))
+async def test_device_that_is_not_there_is_refused_at_once_and_shown_so(app, box):
+    box.delivery = Delivery.NOT_CONNECTED
+    of, sensor, vehicle = await world(app)
+    with refused(rpc.NotConnected, match="not connected"):
+        await start(app, of.owner, sensor, vehicle)
+    request_id = box.asked[0][1]
+    found = await app.store.read(
+        lambda tx: activation.read(tx, actor=of.owner.actor, sensor_id=sensor, request_id=request_id)
+    )
 
     assert (found.step, found.is_over) == (Step.UNDELIVERED, True)
 
 
-def test_device_that_says_nothing_is_silent_after_its_time_and_may_still_succeed(tmp_path):
-    async def scenario(app, box):
-        of, sensor, vehicle = await world(app)
-        call = await start(app, of.owner, sensor, vehicle)
-        app.now_ms += 20_000 + MARGIN_MS + 1
-        overdue = Overdue(
-            store=app.store, settings=config.Rpc(), ids=app.ids, signals=app.signals, clock=lambda: app.now_ms
-        )
-        await overdue.sweep()
-        silent = await progress(app, of.owner, sensor, call)
-        await box.says(app, b'{"result":2000}', is_result=True)
-        return silent, await progress(app, of.owner, sensor, call)
-
-    silent, done = play(tmp_path, scenario)
+async def test_device_that_says_nothing_is_silent_after_its_time_and_may_still_succeed(app, box):
+    of, sensor, vehicle = await world(app)
+    call = await start(app, of.owner, sensor, vehicle)
+    app.now_ms += 20_000 + MARGIN_MS + 1
+    overdue = Overdue(
+        store=app.store, settings=config.Rpc(), ids=app.ids, signals=app.signals, clock=lambda: app.now_ms
+    )
+    await overdue.sweep()
+    silent = await progress(app, of.owner, sensor, call)
+    await box.says(app, b'{"result":2000}', is_result=True)
+    done = await progress(app, of.owner, sensor, call)
 
     assert (silent.step, silent.is_over) == (Step.SILENT, False)
     assert (done.step, done.is_mounted) == (Step.DONE, True)
 
 
-def test_later_request_takes_the_place_of_the_one_before_and_taking_off_cancels(tmp_path):
-    async def scenario(app, _):
-        of, sensor, vehicle = await world(app)
-        first = await start(app, of.owner, sensor, vehicle)
-        second = await start(app, of.owner, sensor, vehicle)
-        steps = [(await progress(app, of.owner, sensor, call)).step for call in (first, second)]
-        await app.delete(of.owner, f"/sensor/{sensor}/vehicle/{vehicle}")
-        return [*steps, (await progress(app, of.owner, sensor, second)).step]
+async def test_later_request_takes_the_place_of_the_one_before_and_taking_off_cancels(app):
+    of, sensor, vehicle = await world(app)
+    first = await start(app, of.owner, sensor, vehicle)
+    second = await start(app, of.owner, sensor, vehicle)
+    steps = [(await progress(app, of.owner, sensor, call)).step for call in (first, second)]
+    await app.delete(of.owner, f"/sensor/{sensor}/vehicle/{vehicle}")
 
-    assert play(tmp_path, scenario) == [Step.SUPERSEDED, Step.REQUESTED, Step.CANCELLED]
-
-
-def test_sensor_without_need_of_activation_is_mounted_at_once(tmp_path):
-    async def scenario(app, box):
-        of, _, vehicle = await world(app)
-        body = {"serialNo": "T", "type": "OBD", "credentialsId": "y" * 20}
-        sensor = (await app.post(of.owner, "/sensor", body))["id"]["id"]
-        mounted, call = await app.contexts.rpc.mounter.start(actor=of.owner.actor, sensor_id=sensor, vehicle_id=vehicle)
-        return mounted.vehicle_id == vehicle, call, box.asked
-
-    assert play(tmp_path, scenario) == (True, None, [])
+    assert [*steps, (await progress(app, of.owner, sensor, second)).step] == [
+        Step.SUPERSEDED,
+        Step.REQUESTED,
+        Step.CANCELLED,
+    ]
 
 
-def test_activation_is_for_who_may_read_calls_of_the_sensor(tmp_path):
-    async def scenario(app, _):
-        of, sensor, vehicle = await world(app)
-        call = await start(app, of.owner, sensor, vehicle)
-        for login in (of.borrower, of.other, await delegating.driver(app, of.owner, "driver")):
-            with pytest.raises(Forbidden):
-                await progress(app, login, sensor, call)
-            with pytest.raises(Forbidden):
-                await awaited(app, login, sensor)
-            with pytest.raises(Forbidden):
-                await start(app, login, sensor, vehicle)
-        return (await progress(app, of.operator, sensor, call)).step
+async def test_sensor_without_need_of_activation_is_mounted_at_once(app, box):
+    of, _, vehicle = await world(app)
+    body = {"serialNo": "T", "type": "OBD", "credentialsId": "y" * 20}
+    sensor = (await app.post(of.owner, "/sensor", body))["id"]["id"]
+    mounted, call = await app.contexts.rpc.mounter.start(actor=of.owner.actor, sensor_id=sensor, vehicle_id=vehicle)
 
-    assert play(tmp_path, scenario) is Step.REQUESTED
+    assert (mounted.vehicle_id == vehicle, call, box.asked) == (True, None, [])
 
 
-def test_other_calls_are_no_activations(tmp_path):
-    async def scenario(app, _):
-        of, sensor, _ = await world(app)
-        await app.call(of.owner, "POST", f"/api/plugins/rpc/twoway/{sensor}", {"method": "reset", "timeout": 1000})
-        request_id = (await app.get(of.owner, f"/sensor/{sensor}/rpc/latest"))["id"]["id"]
-        with pytest.raises(NotFound):
-            await app.store.read(
-                lambda tx: activation.read(tx, actor=of.owner.actor, sensor_id=sensor, request_id=request_id)
-            )
+async def test_activation_is_for_who_may_read_calls_of_the_sensor(app):
+    of, sensor, vehicle = await world(app)
+    call = await start(app, of.owner, sensor, vehicle)
+    for login in (of.borrower, of.other, await delegating.driver(app, of.owner, "driver")):
+        with pytest.raises(Forbidden):
+            await progress(app, login, sensor, call)
+        with pytest.raises(Forbidden):
+            await awaited(app, login, sensor)
+        with pytest.raises(Forbidden):
+            await start(app, login, sensor, vehicle)
 
-    play(tmp_path, scenario, Box(Delivery.NOT_CONNECTED))
+    assert (await progress(app, of.operator, sensor, call)).step is Step.REQUESTED
+
+
+async def test_other_calls_are_no_activations(app, box):
+    box.delivery = Delivery.NOT_CONNECTED
+    of, sensor, _ = await world(app)
+    await app.call(of.owner, "POST", f"/api/plugins/rpc/twoway/{sensor}", {"method": "reset", "timeout": 1000})
+    request_id = (await app.get(of.owner, f"/sensor/{sensor}/rpc/latest"))["id"]["id"]
+    with pytest.raises(NotFound):
+        await app.store.read(
+            lambda tx: activation.read(tx, actor=of.owner.actor, sensor_id=sensor, request_id=request_id)
+        )

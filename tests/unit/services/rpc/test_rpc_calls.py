@@ -1,6 +1,7 @@
 """Making calls: what is kept before anything is sent, whoever waits, and how waiting ends."""
 
 import asyncio
+import contextlib
 import threading
 from dataclasses import dataclass, field
 
@@ -88,52 +89,44 @@ def template(tmp_path_factory):
     return seeded(tmp_path_factory.mktemp("template"))
 
 
+@contextlib.asynccontextmanager
+async def opened(folder, template, **settings):
+    """A bench; `settings` are those of `config.Rpc`."""
+    made = Bench(filled(folder, template), **settings)
+    try:
+        yield made
+    finally:
+        await made.store.close()
+
+
 @pytest.fixture
-def play(tmp_path, template):
-    """Plays a scenario on a bench."""
-
-    def playing(scenario, **settings):
-        database = filled(tmp_path, template)
-
-        async def run():
-            bench = Bench(database, **settings)
-            try:
-                return await scenario(bench)
-            finally:
-                await bench.store.close()
-
-        return asyncio.run(run())
-
-    return playing
+async def bench(tmp_path, template):
+    async with opened(tmp_path, template) as made:
+        yield made
 
 
-def test_call_is_committed_before_it_is_sent(play):
-    async def scenario(bench):
-        seen = []
+async def test_call_is_committed_before_it_is_sent(bench):
+    seen = []
 
-        async def look(request_id):
-            seen.append(await bench.store.read(lambda tx: rpc_calls.find(tx, request_id).state))
-            await bench.answer(request_id, b'{"result":2000}')
+    async def look(request_id):
+        seen.append(await bench.store.read(lambda tx: rpc_calls.find(tx, request_id).state))
+        await bench.answer(request_id, b'{"result":2000}')
 
-        bench.devices.then = look
-        answered = await bench.call()
-        return seen, answered, bench.devices.sent
-
-    seen, answered, sent = play(scenario)
+    bench.devices.then = look
+    answered = await bench.call()
+    sent = bench.devices.sent
 
     assert seen == [rpc.State.REQUESTED]
     assert (answered.body, answered.is_result) == (b'{"result":2000}', False)
     assert sent == [(SENSOR, f"v1/sensors/me/rpc/request/{answered.call.id}", ASKED.message)]
 
 
-def test_call_is_answered_though_the_hint_was_lost(play, monkeypatch):
+async def test_call_is_answered_though_the_hint_was_lost(bench, monkeypatch):
     monkeypatch.setattr(calls, "LOOK_S", 0.05)
 
-    async def scenario(bench):
-        bench.devices.then = lambda request_id: bench.answer(request_id, b"{}", hint=False)
-        return await bench.call()
+    bench.devices.then = lambda request_id: bench.answer(request_id, b"{}", hint=False)
 
-    assert play(scenario).body == b"{}"
+    assert (await bench.call()).body == b"{}"
 
 
 @pytest.mark.parametrize(
@@ -144,27 +137,25 @@ def test_call_is_answered_though_the_hint_was_lost(play, monkeypatch):
         (Delivery.CONGESTED, rpc.Congested),
     ],
 )
-def test_call_that_cannot_be_delivered_is_refused_at_once_and_recorded(play, delivery, refusal):
-    async def scenario(bench):
-        bench.devices.delivery = delivery
-        with pytest.raises(refusal):
-            await bench.call()
-        return await bench.states()
+async def test_call_that_cannot_be_delivered_is_refused_at_once_and_recorded(bench, delivery, refusal):
+    bench.devices.delivery = delivery
+    with pytest.raises(refusal):
+        await bench.call()
 
-    assert play(scenario) == [("FAILED", 5002)]
+    assert await bench.states() == [("FAILED", 5002)]
 
 
-def test_call_without_acknowledgement_times_out_and_is_recorded(play):
-    async def scenario(bench):
+async def test_call_without_acknowledgement_times_out_and_is_recorded(tmp_path, template):
+    async with opened(tmp_path, template, ack_s=0.05) as bench:
         with pytest.raises(rpc.NoAck):
             await bench.call()
-        return await bench.states()
+        found = await bench.states()
 
-    assert play(scenario, ack_s=0.05) == [("TIMEOUT", 5001)]
+    assert found == [("TIMEOUT", 5001)]
 
 
-def test_answer_that_came_in_the_last_moment_stands(play, monkeypatch):
-    async def scenario(bench):
+async def test_answer_that_came_in_the_last_moment_stands(tmp_path, template, monkeypatch):
+    async with opened(tmp_path, template, ack_s=0.05) as bench:
         await_end = bench.calls._end
 
         async def late(call, event):
@@ -172,154 +163,142 @@ def test_answer_that_came_in_the_last_moment_stands(play, monkeypatch):
             return await await_end(call, event)
 
         monkeypatch.setattr(bench.calls, "_end", late)
-        return (await bench.call()).body, await bench.states()
+        found = (await bench.call()).body, await bench.states()
 
-    assert play(scenario, ack_s=0.05) == (b'{"result":2001}', [("ACKED", None)])
-
-
-def test_call_that_is_ended_by_a_deletion_is_refused(play):
-    async def scenario(bench):
-        async def cancel(request_id):
-            call = await bench.store.read(lambda tx: rpc_calls.find(tx, request_id))
-            told = await bench.store.write(
-                lambda tx: requests.end_all(tx, [call], event=rpc.CallEvent.CANCEL, ids=bench.ids, now_ms=NOW)
-            )
-            notifications.send(bench.signals, told)
-
-        bench.devices.then = cancel
-        with pytest.raises(rpc.Cancelled):
-            await bench.call()
-        return await bench.states()
-
-    assert play(scenario) == [("FAILED", 5003)]
+    assert found == (b'{"result":2001}', [("ACKED", None)])
 
 
-def test_caller_without_permission_leaves_nothing_behind(play):
-    async def scenario(bench):
-        with pytest.raises(Forbidden):
-            await bench.call(actor=STRANGER)
-        with pytest.raises(NotFound):
-            await bench.call(sensor_id=SensorId(VEHICLE))
-        return await bench.states(), bench.devices.sent
+async def test_call_that_is_ended_by_a_deletion_is_refused(bench):
+    async def cancel(request_id):
+        call = await bench.store.read(lambda tx: rpc_calls.find(tx, request_id))
+        told = await bench.store.write(
+            lambda tx: requests.end_all(tx, [call], event=rpc.CallEvent.CANCEL, ids=bench.ids, now_ms=NOW)
+        )
+        notifications.send(bench.signals, told)
 
-    assert play(scenario) == ([], [])
+    bench.devices.then = cancel
+    with pytest.raises(rpc.Cancelled):
+        await bench.call()
+
+    assert await bench.states() == [("FAILED", 5003)]
+
+
+async def test_caller_without_permission_leaves_nothing_behind(bench):
+    with pytest.raises(Forbidden):
+        await bench.call(actor=STRANGER)
+    with pytest.raises(NotFound):
+        await bench.call(sensor_id=SensorId(VEHICLE))
+
+    assert (await bench.states(), bench.devices.sent) == ([], [])
 
 
 @pytest.mark.parametrize(("limit", "name"), [(3, "WAITING"), (2, "WAITING_OF_SENSOR"), (3, "WAITING_OF_COMPANY")])
-def test_more_calls_than_are_waited_for_are_refused(play, monkeypatch, limit, name):
+async def test_more_calls_than_are_waited_for_are_refused(bench, monkeypatch, limit, name):
     monkeypatch.setattr(calls, name, limit)
 
-    async def scenario(bench):
-        came = asyncio.Event()
+    came = asyncio.Event()
 
-        async def hold(request_id):
-            if len(bench.devices.sent) == limit:
-                came.set()
+    async def hold(request_id):
+        if len(bench.devices.sent) == limit:
+            came.set()
 
-        bench.devices.then = hold
-        async with asyncio.TaskGroup() as group:
-            held = [group.create_task(bench.call()) for _ in range(limit)]
-            await came.wait()
-            with pytest.raises(rpc.TooManyCalls):
-                await bench.call()
-            for _, topic, _ in list(bench.devices.sent):
-                await bench.answer(topic.rpartition("/")[2], b"{}")
-        bench.devices.then = lambda request_id: bench.answer(request_id, b"{}")
-        again = await bench.call()
-        return [task.result().body for task in held], again.body
+    bench.devices.then = hold
+    async with asyncio.TaskGroup() as group:
+        held = [group.create_task(bench.call()) for _ in range(limit)]
+        await came.wait()
+        with pytest.raises(rpc.TooManyCalls):
+            await bench.call()
+        for _, topic, _ in list(bench.devices.sent):
+            await bench.answer(topic.rpartition("/")[2], b"{}")
+    bench.devices.then = lambda request_id: bench.answer(request_id, b"{}")
+    again = await bench.call()
 
-    assert play(scenario) == ([b"{}"] * limit, b"{}")
+    assert ([task.result().body for task in held], again.body) == ([b"{}"] * limit, b"{}")
 
 
-def test_company_with_many_silent_devices_leaves_room_for_others(play, monkeypatch):
+async def test_company_with_many_silent_devices_leaves_room_for_others(bench, monkeypatch):
     monkeypatch.setattr(calls, "WAITING_OF_COMPANY", 1)
 
-    async def scenario(bench):
-        sent = asyncio.Event()
+    sent = asyncio.Event()
 
-        async def note(_):
-            sent.set()
+    async def note(_):
+        sent.set()
 
-        bench.devices.then = note
-        async with asyncio.TaskGroup() as group:
-            held = group.create_task(bench.call())
-            await sent.wait()
-            with pytest.raises(rpc.TooManyCalls):
-                await bench.call()
-            with pytest.raises(Forbidden):
-                await bench.call(actor=STRANGER)
-            await bench.answer(bench.devices.sent[0][1].rpartition("/")[2], b"{}")
-        return held.result().body, bench.calls._of_company, bench.calls._of_sensor
+    bench.devices.then = note
+    async with asyncio.TaskGroup() as group:
+        held = group.create_task(bench.call())
+        await sent.wait()
+        with pytest.raises(rpc.TooManyCalls):
+            await bench.call()
+        with pytest.raises(Forbidden):
+            await bench.call(actor=STRANGER)
+        await bench.answer(bench.devices.sent[0][1].rpartition("/")[2], b"{}")
 
-    assert play(scenario) == (b"{}", {}, {})
+    assert (held.result().body, bench.calls._of_company, bench.calls._of_sensor) == (b"{}", {}, {})
 
 
-def test_caller_that_goes_away_leaves_no_place_taken(play, monkeypatch):
+async def test_caller_that_goes_away_leaves_no_place_taken(bench, monkeypatch):
     monkeypatch.setattr(calls, "WAITING_OF_SENSOR", 1)
 
-    async def scenario(bench):
-        sent = asyncio.Event()
+    sent = asyncio.Event()
 
-        async def note(_):
-            sent.set()
+    async def note(_):
+        sent.set()
 
-        bench.devices.then = note
-        async with asyncio.TaskGroup() as group:
-            task = group.create_task(bench.call())
-            await sent.wait()
-            task.cancel()
-        bench.devices.then = lambda request_id: bench.answer(request_id, b"{}")
-        body = (await bench.call()).body
-        return body, bench.calls._waiting, bench.calls._of_sensor | bench.calls._of_company, await bench.states()
-
-    body, waiting, places, states = play(scenario)
+    bench.devices.then = note
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(bench.call())
+        await sent.wait()
+        task.cancel()
+    bench.devices.then = lambda request_id: bench.answer(request_id, b"{}")
+    body = (await bench.call()).body
+    waiting = bench.calls._waiting
+    places = bench.calls._of_sensor | bench.calls._of_company
+    states = await bench.states()
 
     assert (body, waiting, places) == (b"{}", {}, {})
     assert states == [("REQUESTED", None), ("ACKED", None)]
 
 
-def test_stop_lets_nobody_wait(play):
-    async def scenario(bench):
-        async def stop(_):
-            bench.calls.stop()
+async def test_stop_lets_nobody_wait(bench):
+    async def stop(_):
+        bench.calls.stop()
 
-        bench.devices.then = stop
-        with pytest.raises(Outage):
-            await bench.call()
-        with pytest.raises(Outage):
-            await bench.call()
-        return await bench.states()
+    bench.devices.then = stop
+    with pytest.raises(Outage):
+        await bench.call()
+    with pytest.raises(Outage):
+        await bench.call()
 
-    assert play(scenario) == [("REQUESTED", None)]
+    assert await bench.states() == [("REQUESTED", None)]
 
 
-def test_call_whose_process_died_ends_after_its_time(play):
-    async def scenario(bench):
-        call = await bench.store.write(
-            lambda tx: requests.begin(
-                tx, actor=ADMIN, sensor_id=SENSOR, asked=ASKED, ack_ms=1_000, ids=bench.ids, now_ms=NOW
-            )
+async def test_call_whose_process_died_ends_after_its_time(bench):
+    call = await bench.store.write(
+        lambda tx: requests.begin(
+            tx, actor=ADMIN, sensor_id=SENSOR, asked=ASKED, ack_ms=1_000, ids=bench.ids, now_ms=NOW
         )
-        found = []
-        for later_ms in (1_000 + MARGIN_MS, 1_001 + MARGIN_MS):
-            bench.now_ms = NOW + later_ms
-            found.append((await bench.overdue.sweep(), await bench.states()))
-        return found, (observe.SIGNAL_RPC_ANSWERED, call.id) in bench.signals.told
+    )
+    found = []
+    for later_ms in (1_000 + MARGIN_MS, 1_001 + MARGIN_MS):
+        bench.now_ms = NOW + later_ms
+        found.append((await bench.overdue.sweep(), await bench.states()))
 
-    assert play(scenario) == ([(0, [("REQUESTED", None)]), (1, [("TIMEOUT", 5001)])], True)
+    assert found == [(0, [("REQUESTED", None)]), (1, [("TIMEOUT", 5001)])]
+    assert (observe.SIGNAL_RPC_ANSWERED, call.id) in bench.signals.told
 
 
-def test_old_calls_go_in_small_steps_and_awaited_activations_stay(play):
-    async def scenario(bench):
+async def test_old_calls_go_in_small_steps_and_awaited_activations_stay(tmp_path, template):
+    async with opened(tmp_path, template, kept_days=1) as bench:
         await bench.store.write(lambda tx: _many_calls(tx, bench, BATCH + 1))
         bench.now_ms = NOW + 86_400_000 - 1
         steps = [await bench.overdue.sweep()]
         bench.now_ms += 2
         while steps[-1] or len(steps) == 1:
             steps.append(await bench.overdue.sweep())
-        return steps, await bench.states()
+        found = steps, await bench.states()
 
-    assert play(scenario, kept_days=1) == ([0, BATCH, 1, 0], [("ACKED", None)])
+    assert found == ([0, BATCH, 1, 0], [("ACKED", None)])
 
 
 def _many_calls(tx, bench, count):
@@ -331,42 +310,39 @@ def _many_calls(tx, bench, count):
     tx.run(insert(tables.activation).values(waits))
 
 
-def test_records_are_pages_by_time_of_what_was_in_reach(play):
-    async def scenario(bench):
-        def work(tx):
-            made = []
-            for n, on in enumerate((VEHICLE, None, VEHICLE)):
-                tx.run(update(tables.sensor).where(tables.sensor.c.id == SENSOR).values(vehicle_id=on))
-                asked = {"sensor_id": SENSOR, "asked": ASKED, "ack_ms": 1, "ids": bench.ids, "now_ms": NOW + n}
-                made.append(requests.begin(tx, actor=ADMIN, **asked).id)
-            director = Actor(UserId(DRIVER), Authority.DIRECTOR, CompanyId(COMPANY))
-            tx.run(update(tables.vehicle).where(tables.vehicle.c.id == VEHICLE).values(director_id=DRIVER))
+async def test_records_are_pages_by_time_of_what_was_in_reach(bench):
+    def work(tx):
+        made = []
+        for n, on in enumerate((VEHICLE, None, VEHICLE)):
+            tx.run(update(tables.sensor).where(tables.sensor.c.id == SENSOR).values(vehicle_id=on))
+            asked = {"sensor_id": SENSOR, "asked": ASKED, "ack_ms": 1, "ids": bench.ids, "now_ms": NOW + n}
+            made.append(requests.begin(tx, actor=ADMIN, **asked).id)
+        director = Actor(UserId(DRIVER), Authority.DIRECTOR, CompanyId(COMPANY))
+        tx.run(update(tables.vehicle).where(tables.vehicle.c.id == VEHICLE).values(director_id=DRIVER))
 
-            def page(actor, **span):
-                found = requests.of_sensor(tx, actor=actor, sensor_id=SENSOR, span=Span(**span))
-                return [made.index(each.id) for each in found]
+        def page(actor, **span):
+            found = requests.of_sensor(tx, actor=actor, sensor_id=SENSOR, span=Span(**span))
+            return [made.index(each.id) for each in found]
 
-            with pytest.raises(UnknownOffset):
-                page(director, limit=5, after=made[1])
-            with pytest.raises(Forbidden):
-                requests.read(tx, actor=director, sensor_id=SENSOR, request_id=made[1])
-            with pytest.raises(NotFound):
-                requests.read(tx, actor=director, sensor_id=UNMAPPED, request_id=made[0])
-            with pytest.raises(NotFound):
-                requests.latest(tx, actor=ADMIN, sensor_id=UNMAPPED)
-            return {
-                "all": page(ADMIN, limit=5),
-                "after": page(ADMIN, limit=1, after=made[2]),
-                "upward": page(ADMIN, limit=5, ascending=True, after=made[0]),
-                "between": page(ADMIN, limit=5, start_ms=NOW + 1, end_ms=NOW + 1),
-                "director": page(director, limit=5),
-                "latest": made.index(requests.latest(tx, actor=director, sensor_id=SENSOR).id),
-                "vehicle": requests.read(tx, actor=ADMIN, sensor_id=SENSOR, request_id=made[0]).vehicle_id,
-            }
+        with pytest.raises(UnknownOffset):
+            page(director, limit=5, after=made[1])
+        with pytest.raises(Forbidden):
+            requests.read(tx, actor=director, sensor_id=SENSOR, request_id=made[1])
+        with pytest.raises(NotFound):
+            requests.read(tx, actor=director, sensor_id=UNMAPPED, request_id=made[0])
+        with pytest.raises(NotFound):
+            requests.latest(tx, actor=ADMIN, sensor_id=UNMAPPED)
+        return {
+            "all": page(ADMIN, limit=5),
+            "after": page(ADMIN, limit=1, after=made[2]),
+            "upward": page(ADMIN, limit=5, ascending=True, after=made[0]),
+            "between": page(ADMIN, limit=5, start_ms=NOW + 1, end_ms=NOW + 1),
+            "director": page(director, limit=5),
+            "latest": made.index(requests.latest(tx, actor=director, sensor_id=SENSOR).id),
+            "vehicle": requests.read(tx, actor=ADMIN, sensor_id=SENSOR, request_id=made[0]).vehicle_id,
+        }
 
-        return await bench.store.write(work)
-
-    assert play(scenario) == {
+    assert await bench.store.write(work) == {
         "all": [2, 1, 0],
         "after": [1],
         "upward": [1, 2],
@@ -377,97 +353,86 @@ def test_records_are_pages_by_time_of_what_was_in_reach(play):
     }
 
 
-def test_gathered_writes_share_a_transaction_and_refusals_are_each_ones_own(play):
-    async def scenario(bench):
-        store = bench.store
-        commits = 0
+async def test_gathered_writes_share_a_transaction_and_refusals_are_each_ones_own(bench):
+    store = bench.store
+    commits = 0
 
-        class Counting:
-            async def write(self, work, **how):
-                nonlocal commits
-                commits += 1
-                return await store.write(work, **how)
+    class Counting:
+        async def write(self, work, **how):
+            nonlocal commits
+            commits += 1
+            return await store.write(work, **how)
 
-        gathering_ = Gathering(Counting())
+    gathering_ = Gathering(Counting())
 
-        def refuse(_):
-            raise NotFound("no")
+    def refuse(_):
+        raise NotFound("no")
 
-        async with asyncio.TaskGroup() as group:
-            works = [group.create_task(gathering_.write(lambda tx, n=n: n)) for n in range(20)]
-            refused = group.create_task(_refused(gathering_.write(refuse)))
-        return [task.result() for task in works], refused.result(), commits
-
-    results, refused, commits = play(scenario)
+    async with asyncio.TaskGroup() as group:
+        works = [group.create_task(gathering_.write(lambda tx, n=n: n)) for n in range(20)]
+        refused = group.create_task(_refused(gathering_.write(refuse)))
+    results, refused = [task.result() for task in works], refused.result()
 
     assert (results, refused) == (list(range(20)), True)
     assert commits == 2  # the first does not wait for company
 
 
-def test_work_that_breaks_a_gathered_write_spoils_no_other(play):
-    async def scenario(bench):
-        gathering_ = Gathering(bench.store)
+async def test_work_that_breaks_a_gathered_write_spoils_no_other(bench):
+    gathering_ = Gathering(bench.store)
 
-        def broken(tx):
-            tx.run(insert(tables.rpc_call).values(no=1))
+    def broken(tx):
+        tx.run(insert(tables.rpc_call).values(no=1))
 
-        async with asyncio.TaskGroup() as group:
-            good = group.create_task(gathering_.write(lambda tx: "kept"))
-            bad = group.create_task(_raised(gathering_.write(broken)))
-            also_good = group.create_task(gathering_.write(lambda tx: "kept too"))
-        return good.result(), bad.result(), also_good.result()
+    async with asyncio.TaskGroup() as group:
+        good = group.create_task(gathering_.write(lambda tx: "kept"))
+        bad = group.create_task(_raised(gathering_.write(broken)))
+        also_good = group.create_task(gathering_.write(lambda tx: "kept too"))
 
-    assert play(scenario) == ("kept", "IntegrityError", "kept too")
+    assert (good.result(), bad.result(), also_good.result()) == ("kept", "IntegrityError", "kept too")
 
 
-def test_more_writes_than_fit_go_in_several_transactions(play, monkeypatch):
+async def test_more_writes_than_fit_go_in_several_transactions(bench, monkeypatch):
     monkeypatch.setattr(group_commit, "MOST", 2)
 
-    async def scenario(bench):
-        gathering_ = Gathering(bench.store)
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(gathering_.write(lambda tx, n=n: n)) for n in range(7)]
-        return [task.result() for task in tasks]
+    gathering_ = Gathering(bench.store)
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(gathering_.write(lambda tx, n=n: n)) for n in range(7)]
 
-    assert play(scenario) == list(range(7))
+    assert [task.result() for task in tasks] == list(range(7))
 
 
-def test_one_who_hangs_up_while_he_writes_for_others_takes_nobody_along(play):
-    async def scenario(bench):
-        gathering_ = Gathering(bench.store)
-        slow, slower = _Slow(), _Slow()
-        async with asyncio.TaskGroup() as group:
-            first = group.create_task(gathering_.write(slow))
-            await slow.begun()
-            leader = group.create_task(gathering_.write(slower))
-            other = group.create_task(gathering_.write(lambda tx: "kept too"))
-            await asyncio.sleep(0)
-            slow.go_on()
-            await slower.begun()
-            leader.cancel()
-            await asyncio.sleep(0)
-            slower.go_on()
-        return first.result(), leader.cancelled(), other.result()
+async def test_one_who_hangs_up_while_he_writes_for_others_takes_nobody_along(bench):
+    gathering_ = Gathering(bench.store)
+    slow, slower = _Slow(), _Slow()
+    async with asyncio.TaskGroup() as group:
+        first = group.create_task(gathering_.write(slow))
+        await slow.begun()
+        leader = group.create_task(gathering_.write(slower))
+        other = group.create_task(gathering_.write(lambda tx: "kept too"))
+        await asyncio.sleep(0)
+        slow.go_on()
+        await slower.begun()
+        leader.cancel()
+        await asyncio.sleep(0)
+        slower.go_on()
 
-    assert play(scenario) == ("kept", True, "kept too")
+    assert (first.result(), leader.cancelled(), other.result()) == ("kept", True, "kept too")
 
 
-def test_one_who_hangs_up_before_his_turn_leaves_nothing_to_be_done(play):
-    async def scenario(bench):
-        gathering_ = Gathering(bench.store)
-        slow, done = _Slow(), []
-        async with asyncio.TaskGroup() as group:
-            group.create_task(gathering_.write(slow))
-            await slow.begun()
-            gone = group.create_task(gathering_.write(lambda tx: done.append("gone")))
-            group.create_task(gathering_.write(lambda tx: done.append("stays")))
-            await asyncio.sleep(0)
-            gone.cancel()
-            await asyncio.sleep(0)
-            slow.go_on()
-        return done
+async def test_one_who_hangs_up_before_his_turn_leaves_nothing_to_be_done(bench):
+    gathering_ = Gathering(bench.store)
+    slow, done = _Slow(), []
+    async with asyncio.TaskGroup() as group:
+        group.create_task(gathering_.write(slow))
+        await slow.begun()
+        gone = group.create_task(gathering_.write(lambda tx: done.append("gone")))
+        group.create_task(gathering_.write(lambda tx: done.append("stays")))
+        await asyncio.sleep(0)
+        gone.cancel()
+        await asyncio.sleep(0)
+        slow.go_on()
 
-    assert play(scenario) == ["stays"]
+    assert done == ["stays"]
 
 
 class _Slow:
