@@ -98,18 +98,14 @@ class Desk:
             whole, no = whole + piece, no + 1
 
 
-def played(tmp_path, scenario):
-    async def run():
-        database = stores.Database(tmp_path)
-        database.empty()
-        store = database.open()
-        try:
-            await store.write(_accounts)
-            return await scenario(Desk(store))
-        finally:
-            await store.close()
-
-    return asyncio.run(run())
+@pytest.fixture
+async def desk(tmp_path):
+    database = stores.Database(tmp_path)
+    database.empty()
+    store = database.open()
+    await store.write(_accounts)
+    yield Desk(store)
+    await store.close()
 
 
 def _accounts(tx):
@@ -122,15 +118,13 @@ def _accounts(tx):
 
 
 @pytest.mark.parametrize("count", [0, 1, 4, 5, 13])
-def test_csv_has_every_row_and_nothing_that_a_spreadsheet_runs(tmp_path, monkeypatch, count):
+async def test_csv_has_every_row_and_nothing_that_a_spreadsheet_runs(desk, monkeypatch, count):
     monkeypatch.setattr(exports, "AT_ONCE", 4)
 
-    async def scenario(desk):
-        asked = await desk.ask(count)
-        assert await desk.exporter().make_next() == 1
-        return await desk.read(asked), await desk.file(asked)
+    asked = await desk.ask(count)
+    assert await desk.exporter().make_next() == 1
+    done, content = await desk.read(asked), await desk.file(asked)
 
-    done, content = played(tmp_path, scenario)
     assert (done.state, done.done, done.total, done.size) == (State.DONE, count, count, len(content))
     assert content.startswith(b"\xef\xbb\xbf")
     heading, *found = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""))
@@ -139,16 +133,14 @@ def test_csv_has_every_row_and_nothing_that_a_spreadsheet_runs(tmp_path, monkeyp
     assert found == [[str(n), inert[n % len(CELLS)], ""] for n in range(count)]
 
 
-def test_workbook_has_text_as_text_and_numbers_as_numbers(tmp_path, monkeypatch):
+async def test_workbook_has_text_as_text_and_numbers_as_numbers(desk, monkeypatch):
     monkeypatch.setattr(exports, "AT_ONCE", 4)
     monkeypatch.setattr(exports, "PART", 1_000)
 
-    async def scenario(desk):
-        asked = await desk.ask(9, form=Form.XLSX)
-        await desk.exporter().make_next()
-        return await desk.read(asked), await desk.file(asked)
+    asked = await desk.ask(9, form=Form.XLSX)
+    await desk.exporter().make_next()
+    done, content = await desk.read(asked), await desk.file(asked)
 
-    done, content = played(tmp_path, scenario)
     assert (done.state, done.done, done.size) == (State.DONE, 9, len(content))
     with zipfile.ZipFile(io.BytesIO(content)) as workbook:
         sheet = ElementTree.fromstring(workbook.read("xl/worksheets/sheet1.xml"))
@@ -223,99 +215,86 @@ def _cells(file):
     return found
 
 
-def test_export_is_its_owners_alone(tmp_path):
-    async def scenario(desk):
-        asked = await desk.ask()
-        await desk.exporter().make_next()
-        for work in (desk.read, desk.file):
-            with refused(NotFound, match="no longer exists"):
-                await work(asked, LEE)
-        assert await desk.store.read(lambda tx: exports.own(tx, actor=LEE)) == []
-        return [each.id for each in await desk.store.read(lambda tx: exports.own(tx, actor=KIM))] == [asked.id]
+async def test_export_is_its_owners_alone(desk):
+    asked = await desk.ask()
+    await desk.exporter().make_next()
+    for work in (desk.read, desk.file):
+        with refused(NotFound, match="no longer exists"):
+            await work(asked, LEE)
+    assert await desk.store.read(lambda tx: exports.own(tx, actor=LEE)) == []
 
-    assert played(tmp_path, scenario)
+    assert [each.id for each in await desk.store.read(lambda tx: exports.own(tx, actor=KIM))] == [asked.id]
 
 
-def test_file_that_is_not_ready_is_refused(tmp_path):
-    async def scenario(desk):
-        asked = await desk.ask()
-        with refused(NotReady, match="not ready"):
-            await desk.file(asked)
-
-    played(tmp_path, scenario)
+async def test_file_that_is_not_ready_is_refused(desk):
+    asked = await desk.ask()
+    with refused(NotReady, match="not ready"):
+        await desk.file(asked)
 
 
-def test_cancelled_export_goes_on_no_longer_and_leaves_no_file(tmp_path, monkeypatch):
+async def test_cancelled_export_goes_on_no_longer_and_leaves_no_file(desk, monkeypatch):
     monkeypatch.setattr(exports, "AT_ONCE", 2)
 
-    async def scenario(desk):
-        asked = await desk.ask(100)
-        exporter, add = desk.exporter(), Exporter._add
+    asked = await desk.ask(100)
+    exporter, add = desk.exporter(), Exporter._add
 
-        async def cancelled_meanwhile(self, taken, done, no, pieces):
-            if done == 6:
-                await desk.store.write(lambda tx: exports.cancel(tx, actor=KIM, export_id=asked.id))
-            return await add(self, taken, done, no, pieces)
+    async def cancelled_meanwhile(self, taken, done, no, pieces):
+        if done == 6:
+            await desk.store.write(lambda tx: exports.cancel(tx, actor=KIM, export_id=asked.id))
+        return await add(self, taken, done, no, pieces)
 
-        monkeypatch.setattr(Exporter, "_add", cancelled_meanwhile)
-        await exporter.make_next()
-        left = await desk.store.read(lambda tx: tx.all(select(func.count()).select_from(export_piece))[0][0])
-        return await desk.read(asked), left
+    monkeypatch.setattr(Exporter, "_add", cancelled_meanwhile)
+    await exporter.make_next()
+    left = await desk.store.read(lambda tx: tx.all(select(func.count()).select_from(export_piece))[0][0])
+    done = await desk.read(asked)
 
-    done, left = played(tmp_path, scenario)
     assert (done.state, done.size, left) == (State.CANCELLED, 0, 0)
 
 
-def test_export_whose_maker_fell_silent_is_made_anew_by_another(tmp_path):
-    async def scenario(desk):
-        asked = await desk.ask(7)
-        taken = await desk.store.write(lambda tx: rows.take(tx, asked.id, maker_id="gone", now_ms=NOW))
-        pieces = [(0, b"half")]
-        await desk.store.write(lambda tx: rows.add(tx, taken.id, maker_id="gone", now_ms=NOW, done=3, pieces=pieces))
-        assert await desk.exporter("two").make_next() == 0
-        desk.now_ms += rows.SILENT_MS + 1
-        assert await desk.exporter("two").make_next() == 1
-        late = await desk.store.write(
-            lambda tx: rows.add(tx, taken.id, maker_id="gone", now_ms=NOW, done=4, pieces=[(1, b"late")])
-        )
-        return late, await desk.read(asked), await desk.file(asked)
+async def test_export_whose_maker_fell_silent_is_made_anew_by_another(desk):
+    asked = await desk.ask(7)
+    taken = await desk.store.write(lambda tx: rows.take(tx, asked.id, maker_id="gone", now_ms=NOW))
+    pieces = [(0, b"half")]
+    await desk.store.write(lambda tx: rows.add(tx, taken.id, maker_id="gone", now_ms=NOW, done=3, pieces=pieces))
+    assert await desk.exporter("two").make_next() == 0
+    desk.now_ms += rows.SILENT_MS + 1
+    assert await desk.exporter("two").make_next() == 1
+    late = await desk.store.write(
+        lambda tx: rows.add(tx, taken.id, maker_id="gone", now_ms=NOW, done=4, pieces=[(1, b"late")])
+    )
+    done, content = await desk.read(asked), await desk.file(asked)
 
-    late, done, content = played(tmp_path, scenario)
     assert not late
     assert (done.state, done.done) == (State.DONE, 7)
     assert b"half" not in content
 
 
 @pytest.mark.parametrize("gone", [True, False])
-def test_export_of_what_its_owner_may_not_see_any_more_is_not_made(tmp_path, gone):
-    async def scenario(desk):
-        asked = await desk.ask()
-        if gone:
-            await desk.store.write(lambda tx: tx.run(update(account).values(enabled=False)))
-        else:
-            desk.book.refusal = Forbidden("role", role="DRIVER")
+async def test_export_of_what_its_owner_may_not_see_any_more_is_not_made(desk, gone):
+    asked = await desk.ask()
+    if gone:
+        await desk.store.write(lambda tx: tx.run(update(account).values(enabled=False)))
+    else:
+        desk.book.refusal = Forbidden("role", role="DRIVER")
+    await desk.exporter().make_next()
+
+    assert (await desk.read(asked)).state is State.FAILED
+
+
+async def test_account_has_so_many_exports_under_way_and_keeps_so_many(desk):
+    for _ in range(OF_ACCOUNT):
+        await desk.ask()
+    with refused(ManyExports, match="already"):
+        await desk.ask()
+    assert (await desk.ask(actor=LEE)).state is State.WAITING
+    while await desk.exporter().make_next():
+        pass
+    for _ in range(KEPT):
+        desk.now_ms += 1
+        await desk.ask()
         await desk.exporter().make_next()
-        return await desk.read(asked)
 
-    assert played(tmp_path, scenario).state is State.FAILED
-
-
-def test_account_has_so_many_exports_under_way_and_keeps_so_many(tmp_path):
-    async def scenario(desk):
-        for _ in range(OF_ACCOUNT):
-            await desk.ask()
-        with refused(ManyExports, match="already"):
-            await desk.ask()
-        assert (await desk.ask(actor=LEE)).state is State.WAITING
-        while await desk.exporter().make_next():
-            pass
-        for _ in range(KEPT):
-            desk.now_ms += 1
-            await desk.ask()
-            await desk.exporter().make_next()
-        return await desk.store.read(lambda tx: len(exports.own(tx, actor=KIM)))
-
-    assert played(tmp_path, scenario) == KEPT
+    assert await desk.store.read(lambda tx: len(exports.own(tx, actor=KIM))) == KEPT
 
 
 OTHERS = [
@@ -337,97 +316,87 @@ def _other_companies(tx):
         tx.run(insert(account), {**person, **names, "password_updated_ms": 1, "enabled": True})
 
 
-def test_all_together_have_so_many_exports_under_way_and_make_room_for_another_operator(tmp_path, monkeypatch):
+async def test_all_together_have_so_many_exports_under_way_and_make_room_for_another_operator(desk, monkeypatch):
     monkeypatch.setattr(exports.exports, "SHARES", Shares(total=4, operator=3, company=2, account=2))
 
-    async def scenario(desk):
-        await desk.store.write(_other_companies)
-        first = await desk.ask()
-        more = [(await desk.ask(actor=each), each) for each in OTHERS[:2]]
-        # The operator has its share: its partners make room for each other, and nobody else's is touched.
-        third = await desk.ask(actor=OTHERS[2])
-        states = [(await desk.read(first)).state, *[(await desk.read(*each)).state for each in more]]
-        other = await desk.ask(actor=OTHERS[3])
-        await desk.ask(actor=OTHERS[4])
-        with refused(ManyExports, match="Too many"):
-            await desk.ask(actor=OTHERS[3])
-        after = [(await desk.read(*each)).state for each in [*more, (third, OTHERS[2]), (other, OTHERS[3])]]
-        return states, after
-
-    states, after = played(tmp_path, scenario)
+    await desk.store.write(_other_companies)
+    first = await desk.ask()
+    more = [(await desk.ask(actor=each), each) for each in OTHERS[:2]]
+    # The operator has its share: its partners make room for each other, and nobody else's is touched.
+    third = await desk.ask(actor=OTHERS[2])
+    states = [(await desk.read(first)).state, *[(await desk.read(*each)).state for each in more]]
+    other = await desk.ask(actor=OTHERS[3])
+    await desk.ask(actor=OTHERS[4])
+    with refused(ManyExports, match="Too many"):
+        await desk.ask(actor=OTHERS[3])
+    after = [(await desk.read(*each)).state for each in [*more, (third, OTHERS[2]), (other, OTHERS[3])]]
 
     assert states == [State.FAILED, State.WAITING, State.WAITING]
     assert after == [State.FAILED, State.WAITING, State.WAITING, State.WAITING]
 
 
-def test_export_that_makes_room_while_it_is_made_is_given_up_with_its_pieces(tmp_path, monkeypatch):
+async def test_export_that_makes_room_while_it_is_made_is_given_up_with_its_pieces(desk, monkeypatch):
     monkeypatch.setattr(exports, "AT_ONCE", 1)
     monkeypatch.setattr(exports.exports, "SHARES", Shares(total=1, operator=1, company=1, account=1))
 
-    async def scenario(desk):
-        await desk.store.write(_other_companies)
-        asked = await desk.ask(3)
-        add = rows.add
+    await desk.store.write(_other_companies)
+    asked = await desk.ask(3)
+    add = rows.add
 
-        def add_and_lose(tx, *args, **values):
-            held = add(tx, *args, **values)
-            if values["done"] == 2:
-                rows.give_way(tx, asked.id)
-            return held
+    def add_and_lose(tx, *args, **values):
+        held = add(tx, *args, **values)
+        if values["done"] == 2:
+            rows.give_way(tx, asked.id)
+        return held
 
-        with monkeypatch.context() as patch:
-            patch.setattr(rows, "add", add_and_lose)
-            await desk.exporter().make_next()
-        pieces = await desk.store.read(lambda tx: tx.all(select(func.count()).select_from(export_piece))[0][0])
-        return (await desk.read(asked)).state, pieces
+    with monkeypatch.context() as patch:
+        patch.setattr(rows, "add", add_and_lose)
+        await desk.exporter().make_next()
+    pieces = await desk.store.read(lambda tx: tx.all(select(func.count()).select_from(export_piece))[0][0])
 
-    assert played(tmp_path, scenario) == (State.FAILED, 0)
+    assert ((await desk.read(asked)).state, pieces) == (State.FAILED, 0)
 
 
-def test_operators_take_turns_and_one_that_is_under_way_keeps_no_other_waiting(tmp_path):
+async def test_operators_take_turns_and_one_that_is_under_way_keeps_no_other_waiting(desk):
     order = []
 
-    async def scenario(desk):
-        await desk.store.write(_other_companies)
-        names = {}
-        for actor, name in [(KIM, "c"), (KIM, "c"), (OTHERS[0], "partner"), (OTHERS[3], "o3"), (OTHERS[4], "o4")]:
-            names[(await desk.ask(actor=actor)).id] = name
-            desk.now_ms += 1
-        exporter, first = desk.exporter(), asyncio.Event()
+    await desk.store.write(_other_companies)
+    names = {}
+    for actor, name in [(KIM, "c"), (KIM, "c"), (OTHERS[0], "partner"), (OTHERS[3], "o3"), (OTHERS[4], "o4")]:
+        names[(await desk.ask(actor=actor)).id] = name
+        desk.now_ms += 1
+    exporter, first = desk.exporter(), asyncio.Event()
 
-        async def made(taken):
-            order.append(names[taken.id])
-            await desk.store.write(lambda tx: rows.finish(tx, taken.id, maker_id="one", event=Event.FINISH, now_ms=NOW))
-            if len(order) == 1:
-                await first.wait()
+    async def made(taken):
+        order.append(names[taken.id])
+        await desk.store.write(lambda tx: rows.finish(tx, taken.id, maker_id="one", event=Event.FINISH, now_ms=NOW))
+        if len(order) == 1:
+            await first.wait()
 
-        exporter._make = made
-        held = asyncio.ensure_future(exporter.make_next())
-        await waits.until(lambda: order)
-        await exporter.make_next()
-        await exporter.make_next()
-        beside = await exporter.make_next()
-        first.set()
-        await held
-        while await exporter.make_next():
-            pass
-        return beside
+    exporter._make = made
+    held = asyncio.ensure_future(exporter.make_next())
+    await waits.until(lambda: order)
+    await exporter.make_next()
+    await exporter.make_next()
+    beside = await exporter.make_next()
+    first.set()
+    await held
+    while await exporter.make_next():
+        pass
 
-    assert played(tmp_path, scenario) == 0
+    assert beside == 0
     assert order == ["c", "o3", "o4", "c", "partner"]
 
 
-def test_file_is_forgotten_after_its_time(tmp_path):
-    async def scenario(desk):
-        asked = await desk.ask()
-        await desk.exporter().make_next()
-        desk.now_ms += KEPT_MS - 1
-        assert await desk.exporter().make_next() == 0
-        assert await desk.file(asked)
-        desk.now_ms += 2
-        assert await desk.exporter().make_next() == 1
-        return await desk.store.read(
-            lambda tx: [tx.all(select(func.count()).select_from(table))[0][0] for table in (export, export_piece)]
-        )
+async def test_file_is_forgotten_after_its_time(desk):
+    asked = await desk.ask()
+    await desk.exporter().make_next()
+    desk.now_ms += KEPT_MS - 1
+    assert await desk.exporter().make_next() == 0
+    assert await desk.file(asked)
+    desk.now_ms += 2
+    assert await desk.exporter().make_next() == 1
 
-    assert played(tmp_path, scenario) == [0, 0]
+    assert await desk.store.read(
+        lambda tx: [tx.all(select(func.count()).select_from(table))[0][0] for table in (export, export_piece)]
+    ) == [0, 0]

@@ -1,7 +1,6 @@
 """The postman: what is sent, when it is tried again, and when it gives up."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -88,38 +87,34 @@ class World:
         return len(await self.rest.store.read(lambda tx: tx.all(select(account_link.c.token_hash))))
 
 
-def play(tmp_path: Path, scenario: Callable[[World], Awaitable[Any]]) -> Any:
-    return support.run(tmp_path, lambda rest: scenario(World(rest)))
+@pytest.fixture
+async def world(app: Rest) -> World:
+    return World(app)
 
 
 @pytest.mark.sqlite("programs beside each other without slots")
-def test_mail_goes_behind_one_that_a_clock_ahead_of_ours_has_numbered(tmp_path: Path) -> None:
-    async def scenario(world: World) -> list[int]:
-        def numbered(tx: WriteTx) -> list[int]:
-            for after_ms in (900, 900, 20, 1_000):
-                # Each with a maker of its own, as programs beside each other have.
-                maker = TimeIds(node=1)
-                mail_outbox.add(tx, ids=maker, kind=letters.Kind.RESET, recipient=EMAIL, now_ms=after_ms)
-            return [mail.no for mail in mail_outbox.due(tx, now_ms=1_000, limit=9)]
-
-        return await world.rest.store.write(numbered)
+async def test_mail_goes_behind_one_that_a_clock_ahead_of_ours_has_numbered(world: World) -> None:
+    def numbered(tx: WriteTx) -> list[int]:
+        for after_ms in (900, 900, 20, 1_000):
+            # Each with a maker of its own, as programs beside each other have.
+            maker = TimeIds(node=1)
+            mail_outbox.add(tx, ids=maker, kind=letters.Kind.RESET, recipient=EMAIL, now_ms=after_ms)
+        return [mail.no for mail in mail_outbox.due(tx, now_ms=1_000, limit=9)]
 
     at_900 = first_no(900)
     # By the time due; the third has the smallest one.
-    assert play(tmp_path, scenario) == [at_900 + 2, at_900, at_900 + 1, first_no(1_000)]
+
+    assert await world.rest.store.write(numbered) == [at_900 + 2, at_900, at_900 + 1, first_no(1_000)]
 
 
-def test_sent_mail_leaves_the_outbox_and_its_link_is_kept_as_a_hash(tmp_path: Path) -> None:
-    async def scenario(world: World) -> tuple[Any, ...]:
-        await world.account()
-        await world.ask(" KIM@fleet.example")
-        tried = await world.postman.send_due()
-        (letter,) = world.box.letters
-        token = letter.text.partition("token=")[2].split()[0]
-        in_clear = token.encode() in stores.Database(tmp_path).everything()
-        return tried, letter, token, in_clear, await world.rows(), await world.links()
-
-    tried, letter, token, in_clear, rows, kept = play(tmp_path, scenario)
+async def test_sent_mail_leaves_the_outbox_and_its_link_is_kept_as_a_hash(world: World, tmp_path: Path) -> None:
+    await world.account()
+    await world.ask(" KIM@fleet.example")
+    tried = await world.postman.send_due()
+    (letter,) = world.box.letters
+    token = letter.text.partition("token=")[2].split()[0]
+    in_clear = token.encode() in stores.Database(tmp_path).everything()
+    rows, kept = await world.rows(), await world.links()
 
     link = f"https://fleet.example/account/set-password?token={token}"
     assert letter == letters.reset(recipient=EMAIL, name=EMAIL, link=link, hours=24, language=Language.ENGLISH)
@@ -127,60 +122,48 @@ def test_sent_mail_leaves_the_outbox_and_its_link_is_kept_as_a_hash(tmp_path: Pa
     assert (tried, in_clear, rows, kept) == (1, False, [], 1)
 
 
-def test_mail_to_nobody_goes_without_a_letter(tmp_path: Path) -> None:
-    async def scenario(world: World) -> tuple[Any, ...]:
-        await world.ask("nobody@fleet.example")
-        tried = await world.postman.send_due()
-        return tried, world.box.letters, await world.rows()
+async def test_mail_to_nobody_goes_without_a_letter(world: World) -> None:
+    await world.ask("nobody@fleet.example")
+    tried = await world.postman.send_due()
 
-    assert play(tmp_path, scenario) == (1, [], [])
+    assert (tried, world.box.letters, await world.rows()) == (1, [], [])
 
 
-def test_mail_to_an_account_that_is_gone_or_disabled_goes_without_a_letter(tmp_path: Path) -> None:
-    async def scenario(world: World) -> tuple[Any, ...]:
-        user_id = await world.account()
-        await world.ask()
-        await world.rest.store.write(lambda tx: tx.run(delete(account).where(account.c.id == user_id)))
-        await world.postman.send_due()
-        return world.box.letters, await world.rows()
+async def test_mail_to_an_account_that_is_gone_or_disabled_goes_without_a_letter(world: World) -> None:
+    user_id = await world.account()
+    await world.ask()
+    await world.rest.store.write(lambda tx: tx.run(delete(account).where(account.c.id == user_id)))
+    await world.postman.send_due()
 
-    assert play(tmp_path, scenario) == ([], [])
+    assert (world.box.letters, await world.rows()) == ([], [])
 
 
 @pytest.mark.parametrize(("moved", "sent"), [(False, 1), (True, 0)])
-def test_mail_of_an_approval_goes_to_the_accounts_own_address_alone(tmp_path: Path, moved: bool, sent: int) -> None:
+async def test_mail_of_an_approval_goes_to_the_accounts_own_address_alone(world: World, moved: bool, sent: int) -> None:
     form = dict.fromkeys(("serviceName", "companyName", "contactName", "mobile", "introduction"), "A")
 
-    async def scenario(world: World) -> tuple[int, int]:
-        rest = world.rest
-        root = await rest.account("root@x.example", Authority.SYS_ADMIN)
-        await rest.post(None, "/api/noauth/application", {**form, "email": EMAIL})
-        (applied,) = (await rest.get(root, "/applications", limit=1))["data"]
-        await rest.post(root, f"/application/{applied['id']['id']}/approve")
-        new = {"email": "new@fleet.example", "login": "new@fleet.example"}
-        if moved:
-            await rest.store.write(lambda tx: tx.run(update(account).where(account.c.email == EMAIL).values(**new)))
+    rest = world.rest
+    root = await rest.account("root@x.example", Authority.SYS_ADMIN)
+    await rest.post(None, "/api/noauth/application", {**form, "email": EMAIL})
+    (applied,) = (await rest.get(root, "/applications", limit=1))["data"]
+    await rest.post(root, f"/application/{applied['id']['id']}/approve")
+    new = {"email": "new@fleet.example", "login": "new@fleet.example"}
+    if moved:
+        await rest.store.write(lambda tx: tx.run(update(account).where(account.c.email == EMAIL).values(**new)))
+    await world.postman.send_due()
+
+    assert (len(world.box.letters), await world.links()) == (sent, sent)
+
+
+async def test_failed_mail_rests_longer_each_time_and_is_parked_after_a_day(world: World) -> None:
+    await world.account()
+    await world.ask()
+    world.box.trouble[EMAIL] = Outage("the server is away")
+    seen = []
+    while not seen or seen[-1][2] <= PATIENCE_MS:
         await world.postman.send_due()
-        return len(world.box.letters), await world.links()
-
-    assert play(tmp_path, scenario) == (sent, sent)
-
-
-def test_failed_mail_rests_longer_each_time_and_is_parked_after_a_day(tmp_path: Path) -> None:
-    async def scenario(world: World) -> list[tuple[int, str | None, int]]:
-        await world.account()
-        await world.ask()
-        world.box.trouble[EMAIL] = Outage("the server is away")
-        seen = []
-        while True:
-            await world.postman.send_due()
-            (row,) = await world.rows()
-            seen.append(row)
-            if row[2] > PATIENCE_MS:
-                return seen
-            world.rest.now_ms += row[2]
-
-    seen = play(tmp_path, scenario)
+        seen += await world.rows()
+        world.rest.now_ms += seen[-1][2]
 
     assert {error for _, error, _ in seen} == {"the server is away"}
     assert [attempts for attempts, *_ in seen] == list(range(1, len(seen) + 1))
@@ -197,97 +180,86 @@ def test_pause_doubles_up_to_an_hour(attempts: int, expected: int) -> None:
     assert pause_ms(10_000) == 3_600_000
 
 
-def test_refused_letter_is_parked_at_once_and_holds_up_no_other(tmp_path: Path) -> None:
-    async def scenario(world: World) -> tuple[Any, ...]:
-        for email in ("bad@x.example", "bug@x.example", "good@x.example"):
-            await world.account(email)
-            await world.ask(email)
-        world.box.trouble = {"bad@x.example": LetterRefusedError("no such user"), "bug@x.example": ValueError("bug")}
-        await world.postman.send_due()
-        waiting = await world.rest.store.read(mail_outbox.waiting)
-        return [letter.recipient for letter in world.box.letters], await world.rows(), waiting
-
-    sent, rows, waiting = play(tmp_path, scenario)
+async def test_refused_letter_is_parked_at_once_and_holds_up_no_other(world: World) -> None:
+    for email in ("bad@x.example", "bug@x.example", "good@x.example"):
+        await world.account(email)
+        await world.ask(email)
+    world.box.trouble = {"bad@x.example": LetterRefusedError("no such user"), "bug@x.example": ValueError("bug")}
+    await world.postman.send_due()
+    waiting = await world.rest.store.read(mail_outbox.waiting)
+    sent, rows = [letter.recipient for letter in world.box.letters], await world.rows()
 
     assert sent == ["good@x.example"]
     assert rows == [(1, "bug", 5_000), (1, "no such user", NEVER_MS - support.NOW_MS)]
     assert waiting == mail_outbox.Waiting(1, 1, "bug")
 
 
-def test_long_error_is_cut(tmp_path: Path) -> None:
-    async def scenario(world: World) -> Any:
-        await world.account()
+async def test_long_error_is_cut(world: World) -> None:
+    await world.account()
+    await world.ask()
+    world.box.trouble[EMAIL] = Outage("x" * 10_000)
+    await world.postman.send_due()
+
+    assert await world.rows() == [(1, "x" * 255, 5_000)]
+
+
+async def test_each_try_makes_a_new_link_and_only_the_newest_stays(world: World) -> None:
+    await world.account()
+    for _ in range(3):
         await world.ask()
-        world.box.trouble[EMAIL] = Outage("x" * 10_000)
-        await world.postman.send_due()
-        return await world.rows()
+    await world.postman.send_due()
 
-    assert play(tmp_path, scenario) == [(1, "x" * 255, 5_000)]
+    assert (len({letter.text for letter in world.box.letters}), await world.links()) == (3, 1)
 
 
-def test_each_try_makes_a_new_link_and_only_the_newest_stays(tmp_path: Path) -> None:
-    async def scenario(world: World) -> tuple[Any, ...]:
-        await world.account()
-        for _ in range(3):
-            await world.ask()
-        await world.postman.send_due()
-        return len({letter.text for letter in world.box.letters}), await world.links()
-
-    assert play(tmp_path, scenario) == (3, 1)
-
-
-def test_start_tries_parked_mails_once_more_and_a_hint_wakes(tmp_path: Path) -> None:
-    async def scenario(world: World) -> list[str]:
-        await world.account()
-        await world.ask()
-        world.box.trouble[EMAIL] = LetterRefusedError("wrong sender")
-        await world.postman.send_due()
-        world.box.trouble.clear()
-        async with asyncio.TaskGroup() as tasks:
-            running = tasks.create_task(world.postman.run())
+async def test_start_tries_parked_mails_once_more_and_a_hint_wakes(world: World) -> None:
+    await world.account()
+    await world.ask()
+    world.box.trouble[EMAIL] = LetterRefusedError("wrong sender")
+    await world.postman.send_due()
+    world.box.trouble.clear()
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(world.postman.run())
+        await world.box.arrived.wait()
+        world.box.arrived.clear()
+        await world.account("lee@x.example")
+        await world.ask("lee@x.example")
+        world.signals.notify(observe.SIGNAL_MAIL_DUE)
+        async with asyncio.timeout(postman.LOOK_S / 2):
             await world.box.arrived.wait()
-            world.box.arrived.clear()
-            await world.account("lee@x.example")
-            await world.ask("lee@x.example")
-            world.signals.notify(observe.SIGNAL_MAIL_DUE)
-            async with asyncio.timeout(postman.LOOK_S / 2):
-                await world.box.arrived.wait()
-            running.cancel()
-        return [letter.recipient for letter in world.box.letters]
+        running.cancel()
 
-    assert play(tmp_path, scenario) == [EMAIL, "lee@x.example"]
+    assert [letter.recipient for letter in world.box.letters] == [EMAIL, "lee@x.example"]
 
 
-def test_sweeper_forgets_what_has_expired_and_nothing_else(tmp_path: Path) -> None:
-    async def scenario(world: World) -> tuple[Any, ...]:
-        rest = world.rest
-        hashed = rest.passwords.hash_now("pass")
-        await rest.store.write(
-            lambda tx: registry.create_alone(
-                tx, Authority.COMPANY_ADMIN, email=EMAIL, password_hash=hashed, ids=rest.ids, now_ms=1
-            )
+async def test_sweeper_forgets_what_has_expired_and_nothing_else(world: World) -> None:
+    rest = world.rest
+    hashed = rest.passwords.hash_now("pass")
+    await rest.store.write(
+        lambda tx: registry.create_alone(
+            tx, Authority.COMPANY_ADMIN, email=EMAIL, password_hash=hashed, ids=rest.ids, now_ms=1
         )
-        sweeper = Sweeper(store=rest.store, clock=lambda: rest.now_ms, history_days=1)
+    )
+    sweeper = Sweeper(store=rest.store, clock=lambda: rest.now_ms, history_days=1)
 
-        async def counts() -> tuple[int, int, int]:
-            sessions = await rest.store.read(lambda tx: tx.all(select(account_session.c.id)))
-            return len(sessions), await world.links(), len(await world.rows())
+    async def counts() -> tuple[int, int, int]:
+        sessions = await rest.store.read(lambda tx: tx.all(select(account_session.c.id)))
+        return len(sessions), await world.links(), len(await world.rows())
 
-        await rest.post(None, "/api/auth/login", {"username": EMAIL, "password": "pass"})
-        await world.ask()
-        await world.postman.send_due()
-        await world.ask()
-        world.box.trouble[EMAIL] = LetterRefusedError("no")
-        await world.postman.send_due()
-        seen = []
-        start_ms = rest.now_ms
-        for at_ms in (86_399_999, 86_400_000, 604_799_999, 604_800_000, PARKED_MS, PARKED_MS + 1):
-            rest.now_ms = start_ms + at_ms
-            await sweeper.sweep()
-            seen.append(await counts())
-        return tuple(seen)
+    await rest.post(None, "/api/auth/login", {"username": EMAIL, "password": "pass"})
+    await world.ask()
+    await world.postman.send_due()
+    await world.ask()
+    world.box.trouble[EMAIL] = LetterRefusedError("no")
+    await world.postman.send_due()
+    seen = []
+    start_ms = rest.now_ms
+    for at_ms in (86_399_999, 86_400_000, 604_799_999, 604_800_000, PARKED_MS, PARKED_MS + 1):
+        rest.now_ms = start_ms + at_ms
+        await sweeper.sweep()
+        seen.append(await counts())
 
-    assert play(tmp_path, scenario) == ((1, 1, 1), (1, 0, 1), (1, 0, 1), (0, 0, 1), (0, 0, 1), (0, 0, 0))
+    assert tuple(seen) == ((1, 1, 1), (1, 0, 1), (1, 0, 1), (0, 0, 1), (0, 0, 1), (0, 0, 0))
 
 
 def test_letters_say_what_to_do_in_plain_words() -> None:
@@ -417,14 +389,12 @@ def test_letter_of_a_decision_names_each_type_of_event(language: Language, event
 
 
 @pytest.mark.parametrize(("language", "subject"), [("ko,en;q=0.5", "새 비밀번호 설정"), (None, "Set a new password")])
-def test_mail_is_in_the_language_of_the_request_that_caused_it(
-    tmp_path: Path, language: str | None, subject: str
+async def test_mail_is_in_the_language_of_the_request_that_caused_it(
+    world: World, language: str | None, subject: str
 ) -> None:
-    async def scenario(world: World) -> list[str]:
-        await world.account()
-        headers = {} if language is None else {"accept-language": language}
-        await world.rest.http.post("/api/noauth/resetPasswordByEmail", json={"email": EMAIL}, headers=headers)
-        await world.postman.send_due()
-        return [letter.subject for letter in world.box.letters]
+    await world.account()
+    headers = {} if language is None else {"accept-language": language}
+    await world.rest.http.post("/api/noauth/resetPasswordByEmail", json={"email": EMAIL}, headers=headers)
+    await world.postman.send_due()
 
-    assert play(tmp_path, scenario) == [subject]
+    assert [letter.subject for letter in world.box.letters] == [subject]

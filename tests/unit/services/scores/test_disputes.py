@@ -5,7 +5,7 @@ import json
 
 import pytest
 from sqlalchemy import update
-from tests.support.scoring_rows import COMPANY, DRIVER, NOW_MS, VEHICLE, add_microtrip, drive, played, sample
+from tests.support.scoring_rows import COMPANY, DRIVER, NOW_MS, VEHICLE, add_microtrip, drive, sample
 
 from tripline.domain.access import Actor, Authority
 from tripline.domain.disputes import NEXT, AlreadyDisputed, Cause, NotOpen, OwnDispute, Reason, State, TooManyDisputes
@@ -71,23 +71,18 @@ class Court:
         return explanation.of_facts(untold, datetime.UTC)
 
 
-def heard(tmp_path, play, **scoring):
-    async def run(rig):
-        return await play(await Court(rig).convene())
-
-    return played(tmp_path, run, **scoring)
+@pytest.fixture
+async def court(rig):
+    return await Court(rig).convene()
 
 
-def test_accepted_event_counts_no_more_and_stays_visible(tmp_path):
-    async def play(court):
-        before = await court.score()
-        event_id = await court.event_of(EventType.DECELERATION)
-        opened = await court.open(event_id)
-        decided = await court.decide(opened)
-        (after,) = await court.kept()
-        return before, await court.score(), opened, decided, after, await court.told(), await court.events(), event_id
-
-    before, after, opened, decided, kept, told, events, event_id = heard(tmp_path, play)
+async def test_accepted_event_counts_no_more_and_stays_visible(court):
+    before = await court.score()
+    event_id = await court.event_of(EventType.DECELERATION)
+    opened = await court.open(event_id)
+    decided = await court.decide(opened)
+    (after,) = await court.kept()
+    after, kept, told, events = await court.score(), after, await court.told(), await court.events()
 
     assert (before[1:4], after[1:4]) == ((1, 1, 5), (1, 0, 5))
     assert after[0] > before[0]
@@ -106,30 +101,24 @@ def test_accepted_event_counts_no_more_and_stays_visible(tmp_path):
     assert told.unexplained == []
 
 
-def test_accepted_sample_over_the_limit_takes_its_whole_stretch_and_no_other(tmp_path):
-    async def play(court):
-        before = await court.score()
-        opened = await court.open(await court.event_of(EventType.OVERSPEED))
-        await court.decide(opened)
-        return before, await court.score(), await court.told(), opened.id
-
-    before, after, told, dispute_id = heard(tmp_path, play)
+async def test_accepted_sample_over_the_limit_takes_its_whole_stretch_and_no_other(court):
+    before = await court.score()
+    opened = await court.open(await court.event_of(EventType.OVERSPEED))
+    await court.decide(opened)
+    after, told, dispute_id = await court.score(), await court.told(), opened.id
 
     assert (before[1:], after[1:]) == ((1, 1, 5, 4.0), (1, 1, 2, 1.0))
     assert [(each.annulled, each.seconds) for each in told.stretches] == [(dispute_id, 3.0), (None, 1.0)]
     assert told.stretches[0].cost == 0
 
 
-def test_accepted_trip_has_no_score_and_says_why(tmp_path):
-    async def play(court):
-        opened = await court.open()
-        await court.decide(opened)
-        (kept,) = await court.kept()
-        reason = await court.rig.rows(tables.trip, "not_scored")
-        totals = await court.rig.rows(tables.vehicle_score, "count")
-        return await court.score(), await court.events(), reason, totals, kept, await court.told()
-
-    score, events, reason, totals, kept, told = heard(tmp_path, play)
+async def test_accepted_trip_has_no_score_and_says_why(court):
+    opened = await court.open()
+    await court.decide(opened)
+    (kept,) = await court.kept()
+    reason = await court.rig.rows(tables.trip, "not_scored")
+    totals = await court.rig.rows(tables.vehicle_score, "count")
+    score, events, told = await court.score(), await court.events(), await court.told()
 
     assert (score, events, reason, totals) == (None, [], [("annulled",)], [])
     assert (kept.score_after, kept.rescored_ms) == (None, NOW_MS + 1_000)
@@ -138,23 +127,20 @@ def test_accepted_trip_has_no_score_and_says_why(tmp_path):
 
 
 @pytest.mark.parametrize("change", ["again", "late sample", "other policy"])
-def test_annulment_holds_however_the_trip_is_scored_anew(tmp_path, change):
-    async def play(court):
-        rig = court.rig
-        await court.decide(await court.open(await court.event_of(EventType.DECELERATION)))
-        if change == "late sample":
-            late = sample(11.5, 31.0)  # in the middle of what was contested
-            await rig.write(lambda tx: add_microtrip(tx, rig.ids, court.trip_no, late))
-        if change == "other policy":
-            await rig.write(lambda tx: policies.keep(tx, Rules(scoring=Scoring(harsh_weight=0.9)), now_ms=1))
-            await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, 4, from_ms=0, now_ms=1))
-        await rescore.rescored(
-            rig.store, rig.scorer, Choice(everything=True), clock=lambda: rig.now_ms, progress=lambda _: None
-        )
-        total = await rig.rows(tables.vehicle_score, "score")
-        return await court.score(), total, await rig.rows(tables.driving_score, "policy")
-
-    score, total, policy = heard(tmp_path, play)
+async def test_annulment_holds_however_the_trip_is_scored_anew(court, change):
+    rig = court.rig
+    await court.decide(await court.open(await court.event_of(EventType.DECELERATION)))
+    if change == "late sample":
+        late = sample(11.5, 31.0)  # in the middle of what was contested
+        await rig.write(lambda tx: add_microtrip(tx, rig.ids, court.trip_no, late))
+    if change == "other policy":
+        await rig.write(lambda tx: policies.keep(tx, Rules(scoring=Scoring(harsh_weight=0.9)), now_ms=1))
+        await rig.write(lambda tx: policies.choose(tx, Kind.COMPANY, COMPANY, 4, from_ms=0, now_ms=1))
+    await rescore.rescored(
+        rig.store, rig.scorer, Choice(everything=True), clock=lambda: rig.now_ms, progress=lambda _: None
+    )
+    total = await rig.rows(tables.vehicle_score, "score")
+    score, policy = await court.score(), await rig.rows(tables.driving_score, "policy")
 
     assert score[1:3] == (1, 0)
     assert total[0][0] == pytest.approx(score[0], abs=1e-9)
@@ -174,16 +160,13 @@ async def test_scores_without_what_is_annulled_equal_those_from_scratch(rig):
     assert annulled == calm
 
 
-def test_rejected_and_withdrawn_disputes_change_nothing_and_say_so(tmp_path):
-    async def play(court):
-        before = await court.score(), await court.events()
-        event_id = await court.event_of(EventType.DECELERATION)
-        rejected = await court.decide(await court.open(event_id), accept=False, answer="no child on the video")
-        again = await court.open(event_id)
-        withdrawn = await court.rig.write(lambda tx: court.desk.withdraw(tx, actor=DROVE, dispute_id=again.id))
-        return before, (await court.score(), await court.events()), rejected, withdrawn
-
-    before, after, rejected, withdrawn = heard(tmp_path, play)
+async def test_rejected_and_withdrawn_disputes_change_nothing_and_say_so(court):
+    before = await court.score(), await court.events()
+    event_id = await court.event_of(EventType.DECELERATION)
+    rejected = await court.decide(await court.open(event_id), accept=False, answer="no child on the video")
+    again = await court.open(event_id)
+    withdrawn = await court.rig.write(lambda tx: court.desk.withdraw(tx, actor=DROVE, dispute_id=again.id))
+    after = (await court.score(), await court.events())
 
     assert before == after
     assert (rejected.state, rejected.answer) == (State.REJECTED, "no child on the video")
@@ -198,62 +181,52 @@ async def refused(awaited):
     return None
 
 
-def test_who_opened_or_drove_does_not_decide(tmp_path):
-    async def play(court):
-        own = await court.open(await court.event_of(EventType.DECELERATION), actor=MANAGER)
-        await court.rig.write(lambda tx: tx.run(update(tables.trip).values(user_id=OTHER.user_id)))
-        return (
-            await refused(court.decide(own, actor=MANAGER)),
-            await refused(court.decide(own, actor=OTHER)),
-            await refused(court.rig.write(lambda tx: court.desk.withdraw(tx, actor=OTHER, dispute_id=own.id))),
-            [each.state for each in await court.kept()],
-        )
+async def test_who_opened_or_drove_does_not_decide(court):
+    own = await court.open(await court.event_of(EventType.DECELERATION), actor=MANAGER)
+    await court.rig.write(lambda tx: tx.run(update(tables.trip).values(user_id=OTHER.user_id)))
 
-    assert heard(tmp_path, play) == (
-        (OwnDispute, "opened"),
-        (OwnDispute, "drove"),
-        (Forbidden, "not_opener"),
-        [State.OPEN],
+    assert await refused(court.decide(own, actor=MANAGER)) == (OwnDispute, "opened")
+    assert await refused(court.decide(own, actor=OTHER)) == (OwnDispute, "drove")
+    assert await refused(court.rig.write(lambda tx: court.desk.withdraw(tx, actor=OTHER, dispute_id=own.id))) == (
+        Forbidden,
+        "not_opener",
     )
+    assert [each.state for each in await court.kept()] == [State.OPEN]
 
 
 @pytest.mark.parametrize("first", ["accept", "reject", "withdraw"])
-def test_what_was_decided_stays_decided(tmp_path, first):
-    async def play(court):
-        opened = await court.open(await court.event_of(EventType.DECELERATION))
+async def test_what_was_decided_stays_decided(court, first):
+    opened = await court.open(await court.event_of(EventType.DECELERATION))
 
-        def withdraw(tx):
-            return court.desk.withdraw(tx, actor=DROVE, dispute_id=opened.id)
+    def withdraw(tx):
+        return court.desk.withdraw(tx, actor=DROVE, dispute_id=opened.id)
 
-        if first == "withdraw":
-            await court.rig.write(withdraw)
-        else:
-            await court.decide(opened, accept=first == "accept")
-        before = await court.kept()
-        later = [
-            await refused(court.decide(opened)),
-            await refused(court.decide(opened, accept=False)),
-            await refused(court.rig.write(withdraw)),
-        ]
-        return later, before == await court.kept()
+    if first == "withdraw":
+        await court.rig.write(withdraw)
+    else:
+        await court.decide(opened, accept=first == "accept")
+    before = await court.kept()
+    later = [
+        await refused(court.decide(opened)),
+        await refused(court.decide(opened, accept=False)),
+        await refused(court.rig.write(withdraw)),
+    ]
 
-    assert heard(tmp_path, play) == ([(NotOpen, "")] * 3, True)
+    assert (later, before == await court.kept()) == ([(NotOpen, "")] * 3, True)
     assert len(NEXT) == 1 + len(Cause)
 
 
-def test_same_event_or_trip_is_contested_once(tmp_path):
-    async def play(court):
-        over = [row[0] for row in await court.events() if row[1] == EventType.OVERSPEED]
-        await court.open(over[0])
-        answers = [await refused(court.open(over[1])), await refused(court.open(over[3]))]
-        await court.open()
-        return [
-            *answers,
-            await refused(court.open()),
-            await refused(court.open("77777777-0000-11b2-8080-808080808080")),
-        ]
+async def test_same_event_or_trip_is_contested_once(court):
+    over = [row[0] for row in await court.events() if row[1] == EventType.OVERSPEED]
+    await court.open(over[0])
+    answers = [await refused(court.open(over[1])), await refused(court.open(over[3]))]
+    await court.open()
 
-    assert heard(tmp_path, play) == [
+    assert [
+        *answers,
+        await refused(court.open()),
+        await refused(court.open("77777777-0000-11b2-8080-808080808080")),
+    ] == [
         (AlreadyDisputed, "event"),
         None,
         (AlreadyDisputed, "trip"),
@@ -262,16 +235,14 @@ def test_same_event_or_trip_is_contested_once(tmp_path):
 
 
 @pytest.mark.parametrize(("known", "refusal"), [(98, None), (99, None), (100, (TooManyDisputes, ""))])
-def test_trip_has_so_many_disputes_at_most(tmp_path, known, refusal):
-    async def play(court):
-        for turn in range(known):
-            made = court.rig.ids.next(now_ms=NOW_MS)
-            row = {"company_id": COMPANY, "trip_no": court.trip_no, "opened_by": DROVE.user_id, "event": None}
-            row |= {"reason": Reason.OTHER, "text": str(turn), "state": State.REJECTED, "dispute_id": made}
-            await court.rig.write(lambda tx, row=row: disputes.keep(tx, **row))
-        return await refused(court.open())
+async def test_trip_has_so_many_disputes_at_most(court, known, refusal):
+    for turn in range(known):
+        made = court.rig.ids.next(now_ms=NOW_MS)
+        row = {"company_id": COMPANY, "trip_no": court.trip_no, "opened_by": DROVE.user_id, "event": None}
+        row |= {"reason": Reason.OTHER, "text": str(turn), "state": State.REJECTED, "dispute_id": made}
+        await court.rig.write(lambda tx, row=row: disputes.keep(tx, **row))
 
-    assert heard(tmp_path, play) == refusal
+    assert await refused(court.open()) == refusal
 
 
 async def test_trip_that_is_not_scored_is_not_contested(rig):
@@ -283,36 +254,31 @@ async def test_trip_that_is_not_scored_is_not_contested(rig):
     assert await refused(court.open()) == (reads.NoScoreYet, "not_scored")
 
 
-def test_event_of_a_trip_too_long_to_explain_is_contested_by_its_instant(tmp_path, monkeypatch):
+async def test_event_of_a_trip_too_long_to_explain_is_contested_by_its_instant(rig, monkeypatch):
     monkeypatch.setattr(reads, "EXPLAINED", 10)
+    court = await Court(rig).convene()
 
-    async def play(court):
-        opened = await court.open(await court.event_of(EventType.DECELERATION))
-        await court.decide(opened)
-        return opened.event, await court.score()
-
-    event, score = heard(tmp_path, play)
+    opened = await court.open(await court.event_of(EventType.DECELERATION))
+    await court.decide(opened)
+    event, score = opened.event, await court.score()
 
     assert event.begin_ms == event.event_ms == event.end_ms
     assert score[1:3] == (1, 0)
 
 
 @pytest.mark.parametrize("wanted", [True, False])
-def test_each_move_is_pushed_to_a_company_that_wants_it(tmp_path, wanted):
-    async def play(court):
-        rig = court.rig
-        asked = {"notify_host": "http://n.example/", "notify_msg_type": '"700"' if wanted else '"600"'}
-        await rig.write(lambda tx: tx.run(update(tables.company).values(asked)))
-        event = next(row for row in await court.events() if row[1] == EventType.DECELERATION)
-        of_event = await court.open(event[0])
-        await court.decide(of_event)
-        of_trip = await court.open()
-        rig.now_ms += 1_000
-        withdrawn = await rig.write(lambda tx: court.desk.withdraw(tx, actor=DROVE, dispute_id=of_trip.id))
-        bodies = [json.loads(row[0]) for row in await rig.rows(tables.push_outbox, "body")]
-        return court.trip_id, event, of_event, of_trip, withdrawn, bodies
-
-    trip_id, event, of_event, of_trip, withdrawn, bodies = heard(tmp_path, play)
+async def test_each_move_is_pushed_to_a_company_that_wants_it(court, wanted):
+    rig = court.rig
+    asked = {"notify_host": "http://n.example/", "notify_msg_type": '"700"' if wanted else '"600"'}
+    await rig.write(lambda tx: tx.run(update(tables.company).values(asked)))
+    event = next(row for row in await court.events() if row[1] == EventType.DECELERATION)
+    of_event = await court.open(event[0])
+    await court.decide(of_event)
+    of_trip = await court.open()
+    rig.now_ms += 1_000
+    withdrawn = await rig.write(lambda tx: court.desk.withdraw(tx, actor=DROVE, dispute_id=of_trip.id))
+    bodies = [json.loads(row[0]) for row in await rig.rows(tables.push_outbox, "body")]
+    trip_id = court.trip_id
 
     envelope = {"masterCompanyId": COMPANY, "companyId": COMPANY, "sensorId": COMPANY, "vehicleId": VEHICLE}
     accepted = {"disputeId": of_event.id, "tripId": trip_id, "reason": "TRAFFIC", "eventTy": 3, "eventTs": event[2]}
@@ -327,15 +293,15 @@ def test_each_move_is_pushed_to_a_company_that_wants_it(tmp_path, wanted):
     assert bodies == (expected if wanted else [])
 
 
-def test_disputes_go_with_what_they_are_about(tmp_path):
-    async def play(court):
-        opened = await court.open()
-        while await court.rig.write(lambda tx: remains.erase_some_of_person(tx, UserId(DRIVER), limit=10)):
-            pass
-        (nameless,) = await court.kept()
-        await court.rig.write(lambda tx: erasures.begin(tx, VehicleId(VEHICLE), now_ms=NOW_MS))
-        while await court.rig.write(lambda tx: remains.erase_some_of_vehicle(tx, VehicleId(VEHICLE), limit=100)):
-            pass
-        return opened.opened_by, nameless.opened_by, await court.rig.rows(tables.dispute, "id")
+async def test_disputes_go_with_what_they_are_about(court):
+    opened = await court.open()
+    while await court.rig.write(lambda tx: remains.erase_some_of_person(tx, UserId(DRIVER), limit=10)):
+        pass
+    (nameless,) = await court.kept()
+    await court.rig.write(lambda tx: erasures.begin(tx, VehicleId(VEHICLE), now_ms=NOW_MS))
+    while await court.rig.write(lambda tx: remains.erase_some_of_vehicle(tx, VehicleId(VEHICLE), limit=100)):
+        pass
 
-    assert heard(tmp_path, play) == (DRIVER, None, [])
+    assert opened.opened_by == DRIVER
+    assert nameless.opened_by is None
+    assert await court.rig.rows(tables.dispute, "id") == []

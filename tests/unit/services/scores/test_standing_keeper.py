@@ -28,20 +28,10 @@ SUMS = Sums(1, 0, 0, 0, 0, 0, 1_000, 0, 0)
 class Fleet:
     """Vehicles, people and companies of two service types with scores on a day, and a worker."""
 
-    def __init__(self, folder):
-        self.rig = Rig(folder)
+    def __init__(self, rig):
+        self.rig = rig
         self.clock = Clock(NOW_MS)
         self.keeper = keeper(self.rig.store, self.clock)
-
-    def run(self, work):
-        async def play():
-            try:
-                await self.rig.add_vehicle()
-                return await work(self)
-            finally:
-                await self.rig.store.close()
-
-        return asyncio.run(play())
 
     async def vehicles(self, count, *, service_type="s", first=0):
         """New vehicles, each worse than the one before."""
@@ -83,19 +73,16 @@ def score(tx, kind, ids, *, day=DAY):
 
 
 @pytest.fixture
-def fleet(tmp_path):
-    return Fleet(tmp_path)
+async def fleet(rig):
+    return Fleet(rig)
 
 
-def test_percentiles_are_among_those_of_the_same_kind_and_service_type(fleet):
-    async def play(fleet):
-        await fleet.vehicles(20)
-        await fleet.vehicles(25, service_type="t")
-        await fleet.vehicles(19, service_type="u")
-        await fleet.idle()
-        return await fleet.as_expected(), sorted(await fleet.kept())
-
-    as_expected, groups = fleet.run(play)
+async def test_percentiles_are_among_those_of_the_same_kind_and_service_type(fleet):
+    await fleet.vehicles(20)
+    await fleet.vehicles(25, service_type="t")
+    await fleet.vehicles(19, service_type="u")
+    await fleet.idle()
+    as_expected, groups = await fleet.as_expected(), sorted(await fleet.kept())
 
     assert as_expected
     assert groups == sorted(
@@ -103,175 +90,151 @@ def test_percentiles_are_among_those_of_the_same_kind_and_service_type(fleet):
     )
 
 
-def test_more_members_than_one_read_takes_are_all_counted(fleet, monkeypatch):
+async def test_more_members_than_one_read_takes_are_all_counted(fleet, monkeypatch):
     monkeypatch.setattr(standing_keeper, "PAGE", 7)
 
-    async def play(fleet):
-        await fleet.vehicles(30)
-        await fleet.vehicles(21, service_type="t")
-        await fleet.idle()
-        return await fleet.as_expected()
+    await fleet.vehicles(30)
+    await fleet.vehicles(21, service_type="t")
+    await fleet.idle()
 
-    assert fleet.run(play)
+    assert await fleet.as_expected()
 
 
-def test_mostly_unknown_harsh_driving_takes_no_part(fleet):
+async def test_mostly_unknown_harsh_driving_takes_no_part(fleet):
     """Of 21 vehicles the second is known for half its distance, the first for a metre less."""
+    ids = await fleet.vehicles(21)
 
-    async def play(fleet):
-        ids = await fleet.vehicles(21)
+    def blur(tx):
+        for each, vague_m in zip(ids, (501, 500), strict=False):
+            of = tables.score_sum.c.subject == each
+            tx.run(update(tables.score_sum).where(of).values(vague_m=vague_m))
 
-        def blur(tx):
-            for each, vague_m in zip(ids, (501, 500), strict=False):
-                of = tables.score_sum.c.subject == each
-                tx.run(update(tables.score_sum).where(of).values(vague_m=vague_m))
+    await fleet.rig.write(blur)
+    await fleet.idle()
 
-        await fleet.rig.write(blur)
-        await fleet.idle()
+    def percentiles(tx):
+        key = {"first": DAY, "last": DAY, "limit": 1, "ascending": True}
+        return [trend_rows.of_subject(tx, Subject.VEHICLE, each, Period.DAY, **key)[0].percentile for each in ids[:3]]
 
-        def percentiles(tx):
-            key = {"first": DAY, "last": DAY, "limit": 1, "ascending": True}
-            return [
-                trend_rows.of_subject(tx, Subject.VEHICLE, each, Period.DAY, **key)[0].percentile for each in ids[:3]
-            ]
-
-        return await fleet.as_expected(), await fleet.rig.store.read(percentiles)
-
-    assert fleet.run(play) == (True, [None, 97.5, 92.5])
+    assert (await fleet.as_expected(), await fleet.rig.store.read(percentiles)) == (True, [None, 97.5, 92.5])
 
 
-def test_change_is_counted_a_minute_later_and_once_a_minute(fleet):
-    async def play(fleet):
-        await fleet.vehicles(20)
-        found = []
-        for wait_ms in (0, EVERY_MS - 1, 1):
-            fleet.clock.now_ms += wait_ms
-            while await fleet.keeper.keep():
-                pass
-            found.append(len(await fleet.kept()))
+async def test_change_is_counted_a_minute_later_and_once_a_minute(fleet):
+    await fleet.vehicles(20)
+    found = []
+    for wait_ms in (0, EVERY_MS - 1, 1):
+        fleet.clock.now_ms += wait_ms
+        while await fleet.keeper.keep():
+            pass
+        found.append(len(await fleet.kept()))
+
+    assert found == [0, 0, 3]
+
+
+async def test_change_while_its_period_is_counted_is_counted_again(fleet):
+    ids = await fleet.vehicles(20)
+    while await fleet.keeper.keep():
+        pass
+    fleet.clock.now_ms += EVERY_MS
+    read = fleet.keeper._groups
+
+    async def changing(*values):
+        """Another vehicle is scored behind the reads, before the percentiles are written."""
+        found = await read(*values)
+        if len(ids) == 20:
+            ids.extend(await fleet.vehicles(1, first=20))
+            await fleet.rig.write(lambda tx: standings.fold(tx, due_ms=0, limit=9))
         return found
 
-    assert fleet.run(play) == [0, 0, 3]
+    fleet.keeper._groups = changing
+    while await fleet.keeper.keep():
+        pass
+    before = await fleet.as_expected()
+    fleet.clock.now_ms += EVERY_MS
+    while await fleet.keeper.keep():
+        pass
 
-
-def test_change_while_its_period_is_counted_is_counted_again(fleet):
-    async def play(fleet):
-        ids = await fleet.vehicles(20)
-        while await fleet.keeper.keep():
-            pass
-        fleet.clock.now_ms += EVERY_MS
-        read = fleet.keeper._groups
-
-        async def changing(*values):
-            """Another vehicle is scored behind the reads, before the percentiles are written."""
-            found = await read(*values)
-            if len(ids) == 20:
-                ids.extend(await fleet.vehicles(1, first=20))
-                await fleet.rig.write(lambda tx: standings.fold(tx, due_ms=0, limit=9))
-            return found
-
-        fleet.keeper._groups = changing
-        while await fleet.keeper.keep():
-            pass
-        before = await fleet.as_expected()
-        fleet.clock.now_ms += EVERY_MS
-        while await fleet.keeper.keep():
-            pass
-        return before, await fleet.as_expected()
-
-    assert fleet.run(play) == (False, True)
+    assert (before, await fleet.as_expected()) == (False, True)
 
 
 @pytest.mark.parametrize("left", [20, 19])
-def test_deleted_driver_leaves_the_group_with_the_erased_sums(fleet, left):
-    async def play(fleet):
-        ids = [f"d{number:05}" for number in range(left + 1)]
-        for each in ids:
-            await fleet.rig.add_driver(each)
-        await fleet.rig.write(lambda tx: score(tx, Subject.DRIVER, ids))
-        await fleet.idle()
-        before = len(await fleet.kept())
+async def test_deleted_driver_leaves_the_group_with_the_erased_sums(fleet, left):
+    ids = [f"d{number:05}" for number in range(left + 1)]
+    for each in ids:
+        await fleet.rig.add_driver(each)
+    await fleet.rig.write(lambda tx: score(tx, Subject.DRIVER, ids))
+    await fleet.idle()
+    before = len(await fleet.kept())
 
-        def remove(tx):
-            tx.run(delete(tables.account).where(tables.account.c.id == ids[0]))
-            while remains.erase_some_of_person(tx, UserId(ids[0]), limit=9):
-                pass
-
-        await fleet.rig.write(remove)
-        await fleet.idle()
-        kept, expected = await fleet.rig.store.read(lambda tx: (support.kept(tx), support.expected(tx)))
-        return before, len(kept), kept == expected
-
-    assert fleet.run(play) == (3, 3 if left == 20 else 0, True)
-
-
-def test_removed_company_leaves_the_group(fleet):
-    async def play(fleet):
-        ids = [f"c{number:05}" for number in range(21)]
-
-        def add(tx):
-            row = {"created_ms": 0, "name": "c", "service_type": "s", "master": False, "master_id": COMPANY}
-            tx.run(insert(tables.company), [row | {"id": each, "token_prefix": each[1:]} for each in ids])
-            score(tx, Subject.COMPANY, ids)
-
-        await fleet.rig.write(add)
-        await fleet.idle()
-        await fleet.rig.write(lambda tx: companies.remove(tx, CompanyId(ids[3])))
-        await fleet.idle()
-        return await fleet.as_expected()
-
-    assert fleet.run(play)
-
-
-def test_latest_period_is_counted_first(fleet):
-    async def play(fleet):
-        for day in (DAY, DAY + 7, DAY - 7):
-            await fleet.note(day)
-        while await fleet.keeper.keep():
+    def remove(tx):
+        tx.run(delete(tables.account).where(tables.account.c.id == ids[0]))
+        while remains.erase_some_of_person(tx, UserId(ids[0]), limit=9):
             pass
-        now_ms = NOW_MS + EVERY_MS
-        taken = [
-            await fleet.rig.write(lambda tx: standings.take(tx, now_ms=now_ms, until_ms=now_ms + 1)) for _ in range(3)
-        ]
-        return [(each.period, each.day) for each in taken]
 
-    found = fleet.run(play)
+    await fleet.rig.write(remove)
+    await fleet.idle()
+    kept, expected = await fleet.rig.store.read(lambda tx: (support.kept(tx), support.expected(tx)))
+
+    assert (before, len(kept), kept == expected) == (3, 3 if left == 20 else 0, True)
+
+
+async def test_removed_company_leaves_the_group(fleet):
+    ids = [f"c{number:05}" for number in range(21)]
+
+    def add(tx):
+        row = {"created_ms": 0, "name": "c", "service_type": "s", "master": False, "master_id": COMPANY}
+        tx.run(insert(tables.company), [row | {"id": each, "token_prefix": each[1:]} for each in ids])
+        score(tx, Subject.COMPANY, ids)
+
+    await fleet.rig.write(add)
+    await fleet.idle()
+    await fleet.rig.write(lambda tx: companies.remove(tx, CompanyId(ids[3])))
+    await fleet.idle()
+
+    assert await fleet.as_expected()
+
+
+async def test_latest_period_is_counted_first(fleet):
+    for day in (DAY, DAY + 7, DAY - 7):
+        await fleet.note(day)
+    while await fleet.keeper.keep():
+        pass
+    now_ms = NOW_MS + EVERY_MS
+    taken = [await fleet.rig.write(lambda tx: standings.take(tx, now_ms=now_ms, until_ms=now_ms + 1)) for _ in range(3)]
+    found = [(each.period, each.day) for each in taken]
 
     assert found[0] == (Period.DAY, DAY + 7)
     assert [day for _, day in found] == sorted((day for _, day in found), reverse=True)
 
 
-def test_period_is_left_to_the_worker_that_took_it_until_its_lease_ends(fleet):
-    async def play(fleet):
-        other_clock = Clock(NOW_MS)
-        other = keeper(fleet.rig.store, other_clock)
-        await fleet.vehicles(20)
-        while await fleet.keeper.keep() or await other.keep():
-            pass
-        fleet.clock.now_ms += EVERY_MS
-        other_clock.now_ms += EVERY_MS
-        replaced = fleet.keeper._replaced
+async def test_period_is_left_to_the_worker_that_took_it_until_its_lease_ends(fleet):
+    other_clock = Clock(NOW_MS)
+    other = keeper(fleet.rig.store, other_clock)
+    await fleet.vehicles(20)
+    while await fleet.keeper.keep() or await other.keep():
+        pass
+    fleet.clock.now_ms += EVERY_MS
+    other_clock.now_ms += EVERY_MS
+    replaced = fleet.keeper._replaced
 
-        async def slow(held, kind, groups):
-            """While the first is about to write, another worker looks: at once, and behind the lease."""
-            if not fleet.seen:
-                fleet.seen.append(await other.keep())
-                other_clock.now_ms += LEASE_MS
-                while await other.keep():
-                    pass
-                await fleet.rig.write(
-                    lambda tx: tx.run(update(tables.score_standing).values(percentile=1.0)),
-                )
-            return await replaced(held, kind, groups)
+    async def slow(held, kind, groups):
+        """While the first is about to write, another worker looks: at once, and behind the lease."""
+        if not fleet.seen:
+            fleet.seen.append(await other.keep())
+            other_clock.now_ms += LEASE_MS
+            while await other.keep():
+                pass
+            await fleet.rig.write(
+                lambda tx: tx.run(update(tables.score_standing).values(percentile=1.0)),
+            )
+        return await replaced(held, kind, groups)
 
-        fleet.seen = []
-        fleet.keeper._replaced = slow
-        while await fleet.keeper.keep():
-            pass
-        marked = await fleet.rig.rows(tables.score_standing, "percentile")
-        return fleet.seen, set(marked)
-
-    seen, marked = fleet.run(play)
+    fleet.seen = []
+    fleet.keeper._replaced = slow
+    while await fleet.keeper.keep():
+        pass
+    marked = await fleet.rig.rows(tables.score_standing, "percentile")
+    seen, marked = fleet.seen, set(marked)
 
     assert seen == [1]  # another period, not this one
     assert marked == {(1.0,)}  # the first wrote nothing any more
@@ -301,7 +264,7 @@ async def test_worker_rests_four_times_as_long_as_it_works(tmp_path):
     assert all(each == pytest.approx(0.004) for each in slept)
 
 
-def test_unchanged_percentiles_are_not_written_again(fleet, monkeypatch):
+async def test_unchanged_percentiles_are_not_written_again(fleet, monkeypatch):
     written = []
     replace = standings.replace
 
@@ -311,17 +274,14 @@ def test_unchanged_percentiles_are_not_written_again(fleet, monkeypatch):
 
     monkeypatch.setattr(standings, "replace", noted)
 
-    async def play(fleet):
-        await fleet.vehicles(20)
-        ids = await fleet.vehicles(20, service_type="t")
-        await fleet.idle()
-        first, of_day = len(written), tables.score_sum.c.period == "day"
-        better = update(tables.score_sum).where(of_day, tables.score_sum.c.subject == ids[1]).values(distance_m=5)
-        await fleet.rig.write(lambda tx: (tx.run(better), standings.note(tx, [DAY])))
-        await fleet.idle()
-        return first, await fleet.as_expected()
-
-    first, as_expected = fleet.run(play)
+    await fleet.vehicles(20)
+    ids = await fleet.vehicles(20, service_type="t")
+    await fleet.idle()
+    first, of_day = len(written), tables.score_sum.c.period == "day"
+    better = update(tables.score_sum).where(of_day, tables.score_sum.c.subject == ids[1]).values(distance_m=5)
+    await fleet.rig.write(lambda tx: (tx.run(better), standings.note(tx, [DAY])))
+    await fleet.idle()
+    as_expected = await fleet.as_expected()
 
     assert as_expected
     assert written[:first] == [

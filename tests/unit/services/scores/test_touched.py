@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import update
 from tests.support import map_files as made
-from tests.support.scoring_rows import COMPANY, ZONE, played, sample
+from tests.support import scoring_rows
+from tests.support.scoring_rows import COMPANY, ZONE, sample
 
 from tripline.adapters.maps import files
 from tripline.adapters.maps.roads_osm import PATIENCE_S, OsmRoads
@@ -61,6 +62,12 @@ def town(tmp_path):
     return Town(tmp_path)
 
 
+@pytest.fixture
+async def rig(tmp_path, town):
+    async with scoring_rows.opened(tmp_path, roads=town.roads) as made:
+        yield made
+
+
 def north(metres=4_500, *, lat=47.003, lon=LON):
     """A drive due north at 15 m/s, a sample a second, sixty to a microtrip."""
     packed = [sample(second, 54.0, lat=lat + second * 15 / METRES, lon=lon) for second in range(metres // 15)]
@@ -103,134 +110,114 @@ async def judged_by(rig, trips):
     return {name: found[no] for name, no in trips.items() if found[no]}
 
 
-def test_new_map_touches_scored_trips_driven_within_its_bounds(tmp_path, town):
-    async def play(rig):
-        trips = await fleet(rig)
-        name = town.imported(50)
-        found = await chosen(rig, trips, town.touched())
-        return found, await rescored(rig, town), await judged_by(rig, trips), name
-
-    found, judged, by, name = played(tmp_path, play, roads=town.roads)
+async def test_new_map_touches_scored_trips_driven_within_its_bounds(rig, town):
+    trips = await fleet(rig)
+    name = town.imported(50)
+    found = await chosen(rig, trips, town.touched())
+    judged, by = await rescored(rig, town), await judged_by(rig, trips)
 
     assert found == {"along", "through"}
     assert judged == 2
     assert by == {"along": (name,), "through": (name,)}
 
 
-def test_replaced_map_touches_what_the_former_one_judged_and_passes_over_its_own(tmp_path, town):
-    async def play(rig):
-        former = town.imported(50)
-        trips = await fleet(rig)
-        before = await judged_by(rig, trips), await chosen(rig, trips, town.touched())
-        name = town.imported(70)
-        rows = await chosen(rig, trips, town.touched())
-        await rescored(rig, town)
-        after = await judged_by(rig, trips), await chosen(rig, trips, town.touched())
-        again = await chosen(rig, trips, town.touched(), everything=True)
-        return former, before, name, rows, after, again
-
-    former, before, name, rows, after, again = played(tmp_path, play, roads=town.roads)
+async def test_replaced_map_touches_what_the_former_one_judged_and_passes_over_its_own(rig, town):
+    former = town.imported(50)
+    trips = await fleet(rig)
+    before = await judged_by(rig, trips), await chosen(rig, trips, town.touched())
+    name = town.imported(70)
+    rows = await chosen(rig, trips, town.touched())
+    await rescored(rig, town)
+    after = await judged_by(rig, trips), await chosen(rig, trips, town.touched())
+    again = await chosen(rig, trips, town.touched(), everything=True)
 
     assert before == ({"along": (former,), "through": (former,), "short": (former,)}, set())
     assert rows == again == {"along", "through"}
     assert after == ({"along": (name,), "through": (name,), "short": (former,)}, set())
 
 
-def test_map_that_is_gone_touches_what_it_judged_until_that_is_scored_anew(tmp_path, town):
-    async def play(rig):
-        trips = await fleet(rig)
-        town.imported(50)
-        await rescored(rig, town)
-        town.removed()
-        rows = await chosen(rig, trips, town.touched())
-        judged = await rescored(rig, town)
-        return rows, judged, await judged_by(rig, trips), await chosen(rig, trips, town.touched())
+async def test_map_that_is_gone_touches_what_it_judged_until_that_is_scored_anew(rig, town):
+    trips = await fleet(rig)
+    town.imported(50)
+    await rescored(rig, town)
+    town.removed()
+    rows = await chosen(rig, trips, town.touched())
+    judged = await rescored(rig, town)
 
-    assert played(tmp_path, play, roads=town.roads) == ({"along", "through"}, 2, {}, set())
+    assert rows == {"along", "through"}
+    assert judged == 2
+    assert await judged_by(rig, trips) == {}
+    assert await chosen(rig, trips, town.touched()) == set()
 
 
-def test_map_that_is_back_touches_what_was_scored_while_it_was_lost(tmp_path, town):
-    async def play(rig):
-        town.imported(50)
-        town.lost()
-        first = await rig.add_trip(north())
-        await rig.drain()
-        town.passed_s, rig.now_ms = PATIENCE_S, rig.now_ms + 3_600_000
-        await rig.drain()
-        lost = await judged_by(rig, {"along": first})
-        name = town.imported(50)
-        rows = await chosen(rig, {"along": first}, town.touched())
-        await rescored(rig, town)
-        return lost, rows, await judged_by(rig, {"along": first}), name
-
-    lost, rows, by, name = played(tmp_path, play, roads=town.roads)
+async def test_map_that_is_back_touches_what_was_scored_while_it_was_lost(rig, town):
+    town.imported(50)
+    town.lost()
+    first = await rig.add_trip(north())
+    await rig.drain()
+    town.passed_s, rig.now_ms = PATIENCE_S, rig.now_ms + 3_600_000
+    await rig.drain()
+    lost = await judged_by(rig, {"along": first})
+    name = town.imported(50)
+    rows = await chosen(rig, {"along": first}, town.touched())
+    await rescored(rig, town)
+    by = await judged_by(rig, {"along": first})
 
     assert lost == {"along": ("town:lost",)}
     assert rows == {"along"}
     assert by == {"along": (name,)}
 
 
-def test_area_whose_name_begins_alike_and_other_companies_and_periods_are_left_alone(tmp_path, town):
-    async def play(rig):
-        town.imported(50, name="town-2")
-        trips = await fleet(rig)
-        await rig.write(lambda tx: tx.run(update(tables.trip).values(start_ms=5)))
-        now = town.touched("town-2")
-        return (
-            await chosen(rig, trips, Touched("town")),
-            await chosen(rig, trips, Touched("town", now.map)),
-            [
-                await chosen(rig, trips, Touched("town-2"), **bounds)
-                for bounds in ({"company_id": COMPANY}, {"company_id": "x"}, {"from_ms": 6}, {"to_ms": 5}, {"to_ms": 6})
-            ],
-        )
-
-    alike, by_its_map, bounded = played(tmp_path, play, roads=town.roads)
+async def test_area_whose_name_begins_alike_and_other_companies_and_periods_are_left_alone(rig, town):
+    town.imported(50, name="town-2")
+    trips = await fleet(rig)
+    await rig.write(lambda tx: tx.run(update(tables.trip).values(start_ms=5)))
+    now = town.touched("town-2")
+    alike = await chosen(rig, trips, Touched("town"))
+    by_its_map = await chosen(rig, trips, Touched("town", now.map))
+    bounded = [
+        await chosen(rig, trips, Touched("town-2"), **bounds)
+        for bounds in ({"company_id": COMPANY}, {"company_id": "x"}, {"from_ms": 6}, {"to_ms": 5}, {"to_ms": 6})
+    ]
 
     assert (alike, by_its_map) == (set(), set())
     assert bounded == [{"along", "through"}, set(), set(), set(), {"along", "through"}]
 
 
-def test_trip_that_begins_without_a_position_is_looked_at_whole(tmp_path, town):
-    async def play(rig):
-        nowhere = b"".join(sample(second - 60, 54.0, lat=math.nan, lon=math.nan) for second in range(60))
-        trips = {"along": await rig.add_trip([nowhere, *north()]), "far": await rig.add_trip([nowhere, *north(lat=36)])}
-        await rig.drain()
-        town.imported(50)
-        return await chosen(rig, trips, town.touched())
+async def test_trip_that_begins_without_a_position_is_looked_at_whole(rig, town):
+    nowhere = b"".join(sample(second - 60, 54.0, lat=math.nan, lon=math.nan) for second in range(60))
+    trips = {"along": await rig.add_trip([nowhere, *north()]), "far": await rig.add_trip([nowhere, *north(lat=36)])}
+    await rig.drain()
+    town.imported(50)
 
-    assert played(tmp_path, play, roads=town.roads) == {"along"}
+    assert await chosen(rig, trips, town.touched()) == {"along"}
 
 
-def test_rescoring_over_rest_remembers_its_area_from_step_to_step(tmp_path, town):
+async def test_rescoring_over_rest_remembers_its_area_from_step_to_step(rig, town):
     """The map is replaced under way: trips behind that are judged by what is there then."""
-
-    async def play(rig):
-        trips = await fleet(rig)
-        name = town.imported(50)
-        asked = RescoringRequest(area="town")
-        one = await rig.write(
-            lambda tx: rescorings.begin(
-                tx, actor=ROOT, company_id=CompanyId(COMPANY), asked=asked, ids=rig.ids, now_ms=rig.now_ms
-            )
+    trips = await fleet(rig)
+    name = town.imported(50)
+    asked = RescoringRequest(area="town")
+    one = await rig.write(
+        lambda tx: rescorings.begin(
+            tx, actor=ROOT, company_id=CompanyId(COMPANY), asked=asked, ids=rig.ids, now_ms=rig.now_ms
         )
-        states = [one]
-        work = Rescorer(
-            store=rig.store,
-            scorer=rig.scorer,
-            signals=rig.hints,
-            clock=lambda: rig.now_ms,
-            roads=town.roads,
-            areas=town.touched,
-        )
-        while states[-1].state is Stage.RUNNING:
-            rig.now_ms += 1_000
-            await work.go_on()
-            await rig.drain()
-            states.append(await rig.store.read(lambda tx: rescorings.read(tx, actor=ROOT, rescoring_id=one.id)))
-        return states, await judged_by(rig, trips), name
-
-    states, by, name = played(tmp_path, play, roads=town.roads)
+    )
+    states = [one]
+    work = Rescorer(
+        store=rig.store,
+        scorer=rig.scorer,
+        signals=rig.hints,
+        clock=lambda: rig.now_ms,
+        roads=town.roads,
+        areas=town.touched,
+    )
+    while states[-1].state is Stage.RUNNING:
+        rig.now_ms += 1_000
+        await work.go_on()
+        await rig.drain()
+        states.append(await rig.store.read(lambda tx: rescorings.read(tx, actor=ROOT, rescoring_id=one.id)))
+    by = await judged_by(rig, trips)
 
     assert len(states) > 2
     assert {each.asked.area for each in states} == {"town"}
