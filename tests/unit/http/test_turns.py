@@ -2,8 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -68,92 +67,77 @@ async def working(turns: Turns) -> AsyncIterator[Works]:
         await works.close()
 
 
-def played(turns: Turns, play: Callable[[Works], Awaitable[Any]]) -> Works:
-    async def run() -> Works:
-        async with working(turns) as works:
-            await play(works)
-            return works
-
-    return asyncio.run(run())
-
-
-def test_holder_gets_its_share_and_leaves_the_rest_to_others() -> None:
-    async def play(works: Works) -> None:
+async def test_holder_gets_its_share_and_leaves_the_rest_to_others() -> None:
+    async with working(Turns(2, of_holder=1)) as works:
         await works.add("a1", "a2", "a3", "b1")
 
-    assert played(Turns(2, of_holder=1), play).begun == ["a1", "b1"]
+    assert works.begun == ["a1", "b1"]
 
 
 @pytest.mark.parametrize("places", [1, 2])
-def test_first_work_of_a_holder_waits_for_one_of_another_at_most(places: int) -> None:
-    async def play(works: Works) -> None:
+async def test_first_work_of_a_holder_waits_for_one_of_another_at_most(places: int) -> None:
+    async with working(Turns(places, of_holder=1)) as works:
         await works.add(*(f"a{number}" for number in range(10)), "c0", "b0")
         for ended in ("a0", "c0", "b0", "a1"):
             await works.end(ended)
 
-    begun = played(Turns(places, of_holder=1), play).begun
+    begun = works.begun
 
     assert [work for work in begun if work[0] != "c"][:3] == ["a0", "b0", "a1"]
 
 
-def test_works_of_a_holder_begin_in_their_order() -> None:
-    async def play(works: Works) -> None:
+async def test_works_of_a_holder_begin_in_their_order() -> None:
+    async with working(Turns(2, of_holder=1)) as works:
         await works.add("a1", "a2", "a3")
         await works.end("a1", "a2", "a3")
 
-    assert played(Turns(2, of_holder=1), play).begun == ["a1", "a2", "a3"]
+    assert works.begun == ["a1", "a2", "a3"]
 
 
 @pytest.mark.parametrize(("waiting", "refused"), [(WAITING_OF_HOLDER, 0), (WAITING_OF_HOLDER + 1, 1)])
-def test_so_many_works_of_a_holder_may_wait(waiting: int, refused: int) -> None:
-    async def play(works: Works) -> None:
+async def test_so_many_works_of_a_holder_may_wait(waiting: int, refused: int) -> None:
+    async with working(Turns(2, of_holder=1)) as works:
         await works.add("a", *(f"a{number}" for number in range(waiting)), "b")
-
-    works = played(Turns(2, of_holder=1), play)
 
     assert len(works.refused) == refused
     assert works.begun == ["a", "b"]
 
 
-def test_at_the_bound_of_all_the_holder_with_most_waiting_loses_its_oldest() -> None:
-    async def play(works: Works) -> None:
+async def test_at_the_bound_of_all_the_holder_with_most_waiting_loses_its_oldest() -> None:
+    async with working(Turns(1, of_holder=1, waiting=5)) as works:
         await works.add("a0", "a1", "a2", "a3", "b0", "b1")
         await works.add("c0")
-
-    works = played(Turns(1, of_holder=1, waiting=5), play)
 
     assert works.refused == ["a1"]
 
 
-def test_cancelled_work_gives_its_place_up_whether_it_waits_or_has_it() -> None:
-    async def play(works: Works) -> None:
+async def test_cancelled_work_gives_its_place_up_whether_it_waits_or_has_it() -> None:
+    async with working(Turns(1, of_holder=1)) as works:
         await works.add("a0", "a1", "b0", "b1")
         await works.cancel("a1")
         await works.cancel("a0")
         await works.end("b0")
 
-    assert played(Turns(1, of_holder=1), play).begun == ["a0", "b0", "b1"]
+    assert works.begun == ["a0", "b0", "b1"]
 
 
-def test_place_that_came_to_a_work_just_as_it_was_cancelled_goes_to_the_next() -> None:
-    async def play(works: Works) -> None:
+async def test_place_that_came_to_a_work_just_as_it_was_cancelled_goes_to_the_next() -> None:
+    async with working(Turns(1, of_holder=1)) as works:
         await works.add("a0", "b0", "c0")
         works._over["a0"].set()
         await asyncio.sleep(0)  # the place goes to b0, which has not seen it yet
         works._tasks["b0"].cancel()
         await settle()
 
-    assert played(Turns(1, of_holder=1), play).begun == ["a0", "c0"]
+    assert works.begun == ["a0", "c0"]
 
 
-def test_nothing_is_remembered_of_holders_without_work() -> None:
+async def test_nothing_is_remembered_of_holders_without_work() -> None:
     turns = Turns(1, of_holder=1)
 
-    async def play(works: Works) -> None:
+    async with working(turns) as works:
         await works.add("a0", "a1", "b0")
         await works.cancel("a1")
         await works.end("a0", "b0")
-
-    played(turns, play)
 
     assert turns._holders == {}

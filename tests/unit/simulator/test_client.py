@@ -60,84 +60,66 @@ class Platform:
             await self.connection.ready(REQUESTS)
 
 
-def play(scenario):
-    async def playing():
-        platform = Platform()
-        try:
-            return await scenario(platform)
-        finally:
-            platform.lose()
-
-    return asyncio.run(playing())
+@pytest.fixture
+async def platform():
+    made = Platform()
+    yield made
+    made.lose()
 
 
-def test_device_that_is_let_in_subscribes_and_is_ready_when_that_is_granted():
-    async def scenario(platform):
-        asked = platform.heard()
-        platform.send(packets.Connack(0))
-        waiting = asyncio.ensure_future(platform.ready())
-        await asyncio.sleep(0)
-        subscribed = platform.heard()
-        platform.send(packets.Suback(1, (1,)))
-        await waiting
-        return asked, subscribed
+async def test_device_that_is_let_in_subscribes_and_is_ready_when_that_is_granted(platform):
+    asked = platform.heard()
+    platform.send(packets.Connack(0))
+    waiting = asyncio.ensure_future(platform.ready())
+    await asyncio.sleep(0)
+    subscribed = platform.heard()
+    platform.send(packets.Suback(1, (1,)))
+    await waiting
 
-    assert play(scenario) == ([CONNECT], [SUBSCRIBE])
+    assert (asked, subscribed) == ([CONNECT], [SUBSCRIBE])
 
 
 @pytest.mark.parametrize("code", [4, 5])
-def test_refused_token_is_of_no_use_later(code):
-    async def scenario(platform):
-        platform.send(packets.Connack(code))
-        await platform.ready()
+async def test_refused_token_is_of_no_use_later(platform, code):
+    platform.send(packets.Connack(code))
 
     with pytest.raises(RefusedError, match=f"return code {code}"):
-        play(scenario)
-
-
-def test_platform_that_is_away_is_worth_another_try():
-    async def scenario(platform):
-        platform.send(packets.Connack(3))
         await platform.ready()
+
+
+async def test_platform_that_is_away_is_worth_another_try(platform):
+    platform.send(packets.Connack(3))
 
     with pytest.raises(ConnectionRefusedError):
-        play(scenario)
-
-
-def test_connection_lost_while_it_waits_ends_the_wait():
-    async def scenario(platform):
-        platform.lose()
         await platform.ready()
 
+
+async def test_connection_lost_while_it_waits_ends_the_wait(platform):
+    platform.lose()
+
     with pytest.raises(ConnectionResetError):
-        play(scenario)
-
-
-def test_connection_lost_right_behind_the_admission_ends_the_wait():
-    async def scenario(platform):
-        platform.send(packets.Connack(0))
-        platform.lose()
         await platform.ready()
 
+
+async def test_connection_lost_right_behind_the_admission_ends_the_wait(platform):
+    platform.send(packets.Connack(0))
+    platform.lose()
+
     with pytest.raises(ConnectionResetError):
-        play(scenario)
+        await platform.ready()
 
 
 @pytest.mark.parametrize(("qos", "answers"), [(0, []), (1, [packets.Puback(7)])])
-def test_call_is_told_and_acknowledged_at_its_qos(qos, answers):
+async def test_call_is_told_and_acknowledged_at_its_qos(platform, qos, answers):
     call = packets.Publish("v1/devices/me/rpc/request/1", b"{}", qos, 7 if qos else 0)
 
-    async def scenario(platform):
-        platform.heard()
-        platform.send(call)
-        return platform.published, platform.heard()
+    platform.heard()
+    platform.send(call)
 
-    assert play(scenario) == ([call], answers)
+    assert (platform.published, platform.heard()) == ([call], answers)
 
 
-def test_bytes_that_are_no_mqtt_end_the_connection():
-    async def scenario(platform):
-        platform.connection.data_received(b"\x00\x00")
-        return platform.wire.closing
+async def test_bytes_that_are_no_mqtt_end_the_connection(platform):
+    platform.connection.data_received(b"\x00\x00")
 
-    assert play(scenario)
+    assert platform.wire.closing

@@ -25,12 +25,15 @@ def postpone(tx, message_id, due_ms):
     tx.run(update(push_outbox).where(push_outbox.c.id == message_id).values(due_ms=due_ms))
 
 
-def play(tmp_path, scenario, **parts):
-    async def with_company(app):
-        _, admin = await app.operator("ace", **HOSTS)
-        return await scenario(app, admin, Browser(app, admin))
+@pytest.fixture
+async def admin(app):
+    """The administrator of a company with addresses."""
+    return (await app.operator("ace", **HOSTS))[1]
 
-    return rest.run(tmp_path, with_company, **parts)
+
+@pytest.fixture
+def browser(app, admin):
+    return Browser(app, admin)
 
 
 def value(page, name):
@@ -41,11 +44,8 @@ def ticked(page, name):
     return [each["value"] for each in page.all("input") if each.get("name") == name and "checked" in each]
 
 
-def test_overview_shows_addresses_without_passwords_and_wanted_messages_in_words(tmp_path):
-    async def scenario(app, _, browser):
-        return [(await browser.get("/pushes", **{"Accept-Language": each})).text for each in ("en", "ko")]
-
-    english, korean = play(tmp_path, scenario)
+async def test_overview_shows_addresses_without_passwords_and_wanted_messages_in_words(browser):
+    english, korean = [(await browser.get("/pushes", **{"Accept-Language": each})).text for each in ("en", "ko")]
 
     assert "https://n.example/noti" in english
     assert "what" not in Page(english).text.split("Addresses")[1].split("collision")[0]
@@ -55,21 +55,18 @@ def test_overview_shows_addresses_without_passwords_and_wanted_messages_in_words
     assert "주행 중 충돌" in korean
 
 
-def test_administrator_changes_addresses_and_wanted_messages(tmp_path):
-    async def scenario(app, admin, browser):
-        form = Page((await browser.get("/pushes/addresses")).text)
-        sent = {
-            "digest": value(form, "digest"),
-            "notifyHost": "http://n.example/other",
-            "wanted": ["2", "101", "400", "x"],
-            "rpcNotifyHost": "r.example",
-            "rpcNotifyPort": "9090",
-            "rpcNotifyBasePath": "",
-        }
-        done = await browser.post("/pushes/addresses", sent)
-        return form, done, await app.get(admin, f"/company/{admin.company_id}"), app.signals.told
-
-    form, done, record, told = play(tmp_path, scenario)
+async def test_administrator_changes_addresses_and_wanted_messages(app, admin, browser):
+    form = Page((await browser.get("/pushes/addresses")).text)
+    sent = {
+        "digest": value(form, "digest"),
+        "notifyHost": "http://n.example/other",
+        "wanted": ["2", "101", "400", "x"],
+        "rpcNotifyHost": "r.example",
+        "rpcNotifyPort": "9090",
+        "rpcNotifyBasePath": "",
+    }
+    done = await browser.post("/pushes/addresses", sent)
+    record, told = await app.get(admin, f"/company/{admin.company_id}"), app.signals.told
 
     assert value(form, "notifyHost") == SECRET_ADDRESS
     assert ticked(form, "wanted") == ["2", "102", "600"]
@@ -79,25 +76,20 @@ def test_administrator_changes_addresses_and_wanted_messages(tmp_path):
     assert (observe.SIGNAL_COMPANY_CHANGED, record["id"]["id"]) in told
 
 
-def test_what_is_no_number_stays_as_long_as_nobody_wants_other_messages(tmp_path):
-    async def scenario(app, admin, browser):
-        form = Page((await browser.get("/pushes/addresses")).text)
-        sent = {"digest": value(form, "digest"), "notifyHost": "http://n.example/", "wanted": ticked(form, "wanted")}
-        await browser.post("/pushes/addresses", sent)
-        return await app.get(admin, f"/company/{admin.company_id}")
+async def test_what_is_no_number_stays_as_long_as_nobody_wants_other_messages(app, admin, browser):
+    form = Page((await browser.get("/pushes/addresses")).text)
+    sent = {"digest": value(form, "digest"), "notifyHost": "http://n.example/", "wanted": ticked(form, "wanted")}
+    await browser.post("/pushes/addresses", sent)
 
-    assert play(tmp_path, scenario)["notifyMsgType"] == HOSTS["notifyMsgType"]
+    assert (await app.get(admin, f"/company/{admin.company_id}"))["notifyMsgType"] == HOSTS["notifyMsgType"]
 
 
 @pytest.mark.parametrize(("port", "told"), [("x", "Port"), ("99999", "Port")])
-def test_port_that_is_none_is_told_and_what_was_typed_stays(tmp_path, port, told):
-    async def scenario(app, admin, browser):
-        form = Page((await browser.get("/pushes/addresses")).text)
-        sent = {"digest": value(form, "digest"), "notifyHost": "http://typed.example/", "rpcNotifyPort": port}
-        answer = await browser.post("/pushes/addresses", sent)
-        return answer, await app.get(admin, f"/company/{admin.company_id}")
-
-    answer, record = play(tmp_path, scenario)
+async def test_port_that_is_none_is_told_and_what_was_typed_stays(app, admin, browser, port, told):
+    form = Page((await browser.get("/pushes/addresses")).text)
+    sent = {"digest": value(form, "digest"), "notifyHost": "http://typed.example/", "rpcNotifyPort": port}
+    answer = await browser.post("/pushes/addresses", sent)
+    record = await app.get(admin, f"/company/{admin.company_id}")
 
     assert answer.status_code == 400
     assert told in answer.text
@@ -105,19 +97,16 @@ def test_port_that_is_none_is_told_and_what_was_typed_stays(tmp_path, port, told
     assert record["notifyHost"] == SECRET_ADDRESS
 
 
-def test_second_who_saves_is_told_what_the_first_one_saved_and_loses_nothing(tmp_path):
-    async def scenario(app, admin, browser):
-        form = Page((await browser.get("/pushes/addresses")).text)
-        first = {"digest": value(form, "digest"), "notifyHost": "http://first.example/", "wanted": ["2"]}
-        second = {**first, "notifyHost": "http://second.example/", "wanted": ["102"]}
-        await browser.post("/pushes/addresses", first)
-        refused = await browser.post("/pushes/addresses", second)
-        between = (await app.get(admin, f"/company/{admin.company_id}"))["notifyHost"]
-        again = {**second, "digest": value(Page(refused.text), "digest")}
-        done = await browser.post("/pushes/addresses", again)
-        return refused, between, done, (await app.get(admin, f"/company/{admin.company_id}"))["notifyHost"]
-
-    refused, between, done, after = play(tmp_path, scenario)
+async def test_second_who_saves_is_told_what_the_first_one_saved_and_loses_nothing(app, admin, browser):
+    form = Page((await browser.get("/pushes/addresses")).text)
+    first = {"digest": value(form, "digest"), "notifyHost": "http://first.example/", "wanted": ["2"]}
+    second = {**first, "notifyHost": "http://second.example/", "wanted": ["102"]}
+    await browser.post("/pushes/addresses", first)
+    refused = await browser.post("/pushes/addresses", second)
+    between = (await app.get(admin, f"/company/{admin.company_id}"))["notifyHost"]
+    again = {**second, "digest": value(Page(refused.text), "digest")}
+    done = await browser.post("/pushes/addresses", again)
+    after = (await app.get(admin, f"/company/{admin.company_id}"))["notifyHost"]
 
     assert (refused.status_code, between) == (409, "http://first.example/")
     assert "Another user saved this record in the meantime." in refused.text
@@ -126,15 +115,12 @@ def test_second_who_saves_is_told_what_the_first_one_saved_and_loses_nothing(tmp
     assert (done.status_code, after) == (303, "http://second.example/")
 
 
-def test_field_that_only_the_first_one_changed_keeps_the_newer_value(tmp_path):
-    async def scenario(app, admin, browser):
-        form = Page((await browser.get("/pushes/addresses")).text)
-        first = {"digest": value(form, "digest"), "notifyHost": SECRET_ADDRESS, "wanted": ["2", "101"]}
-        second = {**first, "rpcNotifyHost": "r.example", "wanted": ticked(form, "wanted")}
-        await browser.post("/pushes/addresses", first)
-        return Page((await browser.post("/pushes/addresses", second)).text)
-
-    refused = play(tmp_path, scenario)
+async def test_field_that_only_the_first_one_changed_keeps_the_newer_value(browser):
+    form = Page((await browser.get("/pushes/addresses")).text)
+    first = {"digest": value(form, "digest"), "notifyHost": SECRET_ADDRESS, "wanted": ["2", "101"]}
+    second = {**first, "rpcNotifyHost": "r.example", "wanted": ticked(form, "wanted")}
+    await browser.post("/pushes/addresses", first)
+    refused = Page((await browser.post("/pushes/addresses", second)).text)
 
     assert value(refused, "rpcNotifyHost") == "r.example"
     assert ticked(refused, "wanted") == ["2", "101"]
@@ -157,38 +143,32 @@ def test_field_that_only_the_first_one_changed_keeps_the_newer_value(tmp_path):
         ),
     ],
 )
-def test_answer_to_a_test_message_is_shown(tmp_path, answer, told, korean):
-    async def scenario(app, admin, browser):
-        sent = {"channel": "notify"}
-        return [await browser.post("/pushes/test", sent, **{"Accept-Language": each}) for each in ("en", "ko")]
-
-    in_english, in_korean = play(tmp_path, scenario, webhooks=Server(answer))
+async def test_answer_to_a_test_message_is_shown(tmp_path, answer, told, korean):
+    async with rest.opened(tmp_path, webhooks=Server(answer)) as app:
+        _, admin = await app.operator("ace", **HOSTS)
+        browser, sent = Browser(app, admin), {"channel": "notify"}
+        in_english, in_korean = [
+            await browser.post("/pushes/test", sent, **{"Accept-Language": each}) for each in ("en", "ko")
+        ]
 
     assert (in_english.status_code, in_korean.status_code) == (200, 200)
     assert told in in_english.text
     assert korean in in_korean.text
 
 
-def test_test_message_without_an_address_is_refused_on_the_page(tmp_path):
-    async def scenario(app, admin, browser):
-        return await browser.post("/pushes/test", {"channel": "rpc_notify"})
-
-    answer = play(tmp_path, scenario)
+async def test_test_message_without_an_address_is_refused_on_the_page(browser):
+    answer = await browser.post("/pushes/test", {"channel": "rpc_notify"})
 
     assert answer.status_code == 400
     assert "The company has no address for these messages" in answer.text
 
 
-def test_secret_is_shown_on_demand_alone_and_changed(tmp_path):
-    async def scenario(app, admin, browser):
-        overview = (await browser.get("/pushes")).text
-        shown = (await browser.post("/pushes/secret")).text
-        secret = (await app.get(admin, f"/company/{admin.company_id}/push/secret"))["secret"]
-        rotated = (await browser.send("/pushes/secret/rotate", at="/pushes")).text
-        after = await app.get(admin, f"/company/{admin.company_id}/push/secret")
-        return overview, shown, secret, rotated, after
-
-    overview, shown, secret, rotated, after = play(tmp_path, scenario)
+async def test_secret_is_shown_on_demand_alone_and_changed(app, admin, browser):
+    overview = (await browser.get("/pushes")).text
+    shown = (await browser.post("/pushes/secret")).text
+    secret = (await app.get(admin, f"/company/{admin.company_id}/push/secret"))["secret"]
+    rotated = (await browser.send("/pushes/secret/rotate", at="/pushes")).text
+    after = await app.get(admin, f"/company/{admin.company_id}/push/secret")
 
     assert "whsec_" not in overview
     assert secret in shown
@@ -197,23 +177,19 @@ def test_secret_is_shown_on_demand_alone_and_changed(tmp_path):
     assert after["formerUntil"] is not None
 
 
-def test_messages_are_listed_by_state_and_sent_again(tmp_path):
-    async def scenario(app, admin, browser):
-        await waiting(app, admin.company_id, 2)
-        given_up = await parked(app, admin.company_id, 3)
-        await unconfirmed(app, admin.company_id, 1)
-        pages = [
-            Page((await browser.get(f"/pushes/messages?state={each}")).text)
-            for each in ("waiting", "parked", "unconfirmed")
-        ]
-        chosen = await browser.post("/pushes/send", {"state": "parked", "messageId": given_up[:2]})
-        counts = [await app.get(admin, f"/company/{admin.company_id}/push")]
-        for state in ("parked", "unconfirmed", "waiting"):
-            await browser.post("/pushes/send", {"state": state})
-            counts.append(await app.get(admin, f"/company/{admin.company_id}/push"))
-        return given_up, pages, chosen, counts
-
-    given_up, pages, chosen, counts = play(tmp_path, scenario)
+async def test_messages_are_listed_by_state_and_sent_again(app, admin, browser):
+    await waiting(app, admin.company_id, 2)
+    given_up = await parked(app, admin.company_id, 3)
+    await unconfirmed(app, admin.company_id, 1)
+    pages = [
+        Page((await browser.get(f"/pushes/messages?state={each}")).text)
+        for each in ("waiting", "parked", "unconfirmed")
+    ]
+    chosen = await browser.post("/pushes/send", {"state": "parked", "messageId": given_up[:2]})
+    counts = [await app.get(admin, f"/company/{admin.company_id}/push")]
+    for state in ("parked", "unconfirmed", "waiting"):
+        await browser.post("/pushes/send", {"state": state})
+        counts.append(await app.get(admin, f"/company/{admin.company_id}/push"))
 
     assert [len(page.all("tbody")) for page in pages] == [1, 1, 1]
     boxes = [each["value"] for each in pages[1].all("input") if each.get("name") == "messageId"]
@@ -236,28 +212,22 @@ def test_messages_are_listed_by_state_and_sent_again(tmp_path):
         ("?state=unconfirmed&sort=made", 1),
     ],
 )
-def test_messages_are_filtered_and_counted_in_each_state(tmp_path, query, count):
-    async def scenario(app, admin, browser):
-        await waiting(app, admin.company_id, 3)
-        await parked(app, admin.company_id, 2)
-        await unconfirmed(app, admin.company_id, 1)
-        counted = Page((await browser.get(f"/pushes/messages/count{query}")).text).text
-        return (await browser.get(f"/pushes/messages{query}", **KOREAN)).text, counted
-
-    page, counted = play(tmp_path, scenario)
+async def test_messages_are_filtered_and_counted_in_each_state(app, admin, browser, query, count):
+    await waiting(app, admin.company_id, 3)
+    await parked(app, admin.company_id, 2)
+    await unconfirmed(app, admin.company_id, 1)
+    counted = Page((await browser.get(f"/pushes/messages/count{query}")).text).text
+    page = (await browser.get(f"/pushes/messages{query}", **KOREAN)).text
 
     assert page.count("<tr data-row") == count
     assert f"{count} message" in counted
     assert [f'state={state}"' in page for state in ("waiting", "unconfirmed", "parked")] == [True, True, True]
 
 
-def test_all_are_sent_again_only_from_a_list_of_all(tmp_path):
-    async def scenario(app, admin, browser):
-        await parked(app, admin.company_id, 2)
-        queries = ("", "&to=notify", "&q=s", "&sort=made")
-        return [(await browser.get(f"/pushes/messages?state=parked{each}")).text for each in queries]
-
-    pages = play(tmp_path, scenario)
+async def test_all_are_sent_again_only_from_a_list_of_all(app, admin, browser):
+    await parked(app, admin.company_id, 2)
+    queries = ("", "&to=notify", "&q=s", "&sort=made")
+    pages = [(await browser.get(f"/pushes/messages?state=parked{each}")).text for each in queries]
 
     assert ["Send all 2 messages again" in page for page in pages] == [True, False, False, True]
 
@@ -269,16 +239,13 @@ def test_all_are_sent_again_only_from_a_list_of_all(tmp_path):
         (3, ["2+", "Send all messages again", "2+", "알림 모두 다시 보내기"]),
     ],
 )
-def test_messages_are_counted_on_the_page_only_up_to_a_bound(tmp_path, monkeypatch, count, told):
+async def test_messages_are_counted_on_the_page_only_up_to_a_bound(app, admin, browser, monkeypatch, count, told):
     monkeypatch.setattr(push_list, "COUNTED", 2)
 
-    async def scenario(app, admin, browser):
-        await parked(app, admin.company_id, count)
-        pages = [(await browser.get("/pushes/messages?state=parked", **each)).text for each in ({}, KOREAN)]
-        sent = await browser.post("/pushes/send", {"state": "parked"})
-        return pages, sent, (await app.get(admin, f"/company/{admin.company_id}/push"))["parked"]
-
-    pages, sent, left = play(tmp_path, scenario)
+    await parked(app, admin.company_id, count)
+    pages = [(await browser.get("/pushes/messages?state=parked", **each)).text for each in ({}, KOREAN)]
+    sent = await browser.post("/pushes/send", {"state": "parked"})
+    left = (await app.get(admin, f"/company/{admin.company_id}/push"))["parked"]
 
     shown = [re.findall(r'class="count">(.*?)<', page) for page in pages]
     assert shown == [["0", told[0], "0"], ["0", told[2], "0"]]
@@ -288,26 +255,21 @@ def test_messages_are_counted_on_the_page_only_up_to_a_bound(tmp_path, monkeypat
 
 @pytest.mark.parametrize("role", [Authority.DIRECTOR, Authority.DRIVER, Authority.SYS_ADMIN, Authority.CARRIER])
 @pytest.mark.parametrize("path", ["/pushes/messages", "/pushes/messages/count"])
-def test_messages_are_closed_to_every_other_role(tmp_path, role, path):
-    async def scenario(app, admin, browser):
-        other = await app.account("kim@x.example", role)
-        return (await Browser(app, other).get(path)).status_code
+async def test_messages_are_closed_to_every_other_role(app, role, path):
+    other = await app.account("kim@x.example", role)
 
-    assert play(tmp_path, scenario) == 403
+    assert (await Browser(app, other).get(path)).status_code == 403
 
 
-def test_messages_renew_themselves_while_any_wait(tmp_path):
-    async def scenario(app, admin, browser):
-        none = Page((await browser.get("/pushes/messages")).text)
-        await waiting(app, admin.company_id, 2)
-        await parked(app, admin.company_id, 1)
-        other = Page((await browser.get("/pushes/messages?state=parked")).text)
-        part = live(Page((await browser.get("/pushes/messages")).text))
-        same = await browser.renew(part)
-        await app.store.write(lambda tx: tx.run(delete(push_outbox)))
-        return none, other, same, await browser.renew(part)
-
-    none, other, same, over = play(tmp_path, scenario)
+async def test_messages_renew_themselves_while_any_wait(app, admin, browser):
+    none = Page((await browser.get("/pushes/messages")).text)
+    await waiting(app, admin.company_id, 2)
+    await parked(app, admin.company_id, 1)
+    other = Page((await browser.get("/pushes/messages?state=parked")).text)
+    part = live(Page((await browser.get("/pushes/messages")).text))
+    same = await browser.renew(part)
+    await app.store.write(lambda tx: tx.run(delete(push_outbox)))
+    over = await browser.renew(part)
 
     assert (live(none), live(other)) == (None, None)
     assert same.status_code == 204
@@ -316,15 +278,12 @@ def test_messages_renew_themselves_while_any_wait(tmp_path):
     assert live(Page(over.text)) is None
 
 
-def test_renewed_list_leads_on_as_the_page_does(tmp_path):
-    async def scenario(app, admin, browser):
-        await waiting(app, admin.company_id, 2)
-        before = Page((await browser.get("/pushes/messages")).text)
-        await waiting(app, admin.company_id, 60)
-        renewed = Page((await browser.renew(live(before))).text)
-        return before, renewed, Page((await browser.get("/pushes/messages")).text)
-
-    before, renewed, after = play(tmp_path, scenario)
+async def test_renewed_list_leads_on_as_the_page_does(app, admin, browser):
+    await waiting(app, admin.company_id, 2)
+    before = Page((await browser.get("/pushes/messages")).text)
+    await waiting(app, admin.company_id, 60)
+    renewed = Page((await browser.renew(live(before))).text)
+    after = Page((await browser.get("/pushes/messages")).text)
 
     assert [each for each in renewed.hrefs if "was=" in each] == []
     assert set(renewed.hrefs) <= set(after.hrefs)
@@ -334,37 +293,31 @@ def test_renewed_list_leads_on_as_the_page_does(tmp_path):
 
 @pytest.mark.parametrize("make", [parked, unconfirmed])
 @pytest.mark.parametrize(("count", "left"), [(3, 0), (4, 0), (5, 1)])
-def test_one_request_sends_a_bounded_number_of_messages_again_and_leaves_the_rest_to_a_worker(
-    tmp_path, monkeypatch, make, count, left
+async def test_one_request_sends_a_bounded_number_of_messages_again_and_leaves_the_rest_to_a_worker(
+    app, admin, browser, monkeypatch, make, count, left
 ):
     monkeypatch.setattr(resender, "STEP", 2)
     monkeypatch.setattr(resender, "AT_ONCE", 4)
     state = make.__name__
 
-    async def scenario(app, admin, browser):
-        await make(app, admin.company_id, count)
-        sent = await browser.post("/pushes/send", {"state": state})
-        cookie = "; ".join(f"{name}={value}" for name, value in sent.cookies.items())
-        page = Page((await browser.get(sent.headers["location"], Cookie=cookie)).text).text
-        counts = [(await app.get(admin, f"/company/{admin.company_id}/push"))[state]]
-        worker = resender.Resender(store=app.store, signals=app.signals, clock=lambda: app.now_ms, ids=app.ids)
-        while await worker.go_on():
-            pass
-        return page, [*counts, (await app.get(admin, f"/company/{admin.company_id}/push"))[state]]
-
-    page, counts = play(tmp_path, scenario)
+    await make(app, admin.company_id, count)
+    sent = await browser.post("/pushes/send", {"state": state})
+    cookie = "; ".join(f"{name}={value}" for name, value in sent.cookies.items())
+    page = Page((await browser.get(sent.headers["location"], Cookie=cookie)).text).text
+    counts = [(await app.get(admin, f"/company/{admin.company_id}/push"))[state]]
+    worker = resender.Resender(store=app.store, signals=app.signals, clock=lambda: app.now_ms, ids=app.ids)
+    while await worker.go_on():
+        pass
+    counts = [*counts, (await app.get(admin, f"/company/{admin.company_id}/push"))[state]]
 
     assert f"{count} messages are queued again." in page
     assert counts == [left, 0]
 
 
-def test_message_behind_another_of_its_sensor_names_no_time_of_its_own(tmp_path):
-    async def scenario(app, admin, browser):
-        ids = await waiting(app, admin.company_id, 4)
-        await app.store.write(lambda tx: postpone(tx, ids[0], app.now_ms + 52 * 60_000))
-        return [(await browser.get("/pushes/messages", **language)).text for language in ({}, KOREAN)]
-
-    english, korean = play(tmp_path, scenario)
+async def test_message_behind_another_of_its_sensor_names_no_time_of_its_own(app, admin, browser):
+    ids = await waiting(app, admin.company_id, 4)
+    await app.store.write(lambda tx: postpone(tx, ids[0], app.now_ms + 52 * 60_000))
+    english, korean = [(await browser.get("/pushes/messages", **language)).text for language in ({}, KOREAN)]
 
     # Of three sensors, so the fourth waits behind the first.
     assert re.findall(r"in 52 min<|After the one before it|When its turn comes", english) == [
@@ -378,11 +331,8 @@ def test_message_behind_another_of_its_sensor_names_no_time_of_its_own(tmp_path)
 
 
 @pytest.mark.parametrize("state", ["waiting", "unconfirmed", "parked"])
-def test_empty_list_of_messages_says_what_would_stand_there_and_speaks_of_no_message(tmp_path, state):
-    async def scenario(app, admin, browser):
-        return Page((await browser.get(f"/pushes/messages?state={state}")).text).text
-
-    text = play(tmp_path, scenario)
+async def test_empty_list_of_messages_says_what_would_stand_there_and_speaks_of_no_message(browser, state):
+    text = Page((await browser.get(f"/pushes/messages?state={state}")).text).text
 
     assert "A message " in text
     assert "They " not in text
@@ -396,16 +346,14 @@ def test_empty_list_of_messages_says_what_would_stand_there_and_speaks_of_no_mes
     ],
     ids=["en", "ko"],
 )
-def test_disputes_are_wanted_and_listed_in_the_readers_language(tmp_path, language, named, why):
-    async def scenario(app, admin, browser):
-        form = Page((await browser.get("/pushes/addresses", **language)).text)
-        sent = {"digest": value(form, "digest"), "notifyHost": "http://n.example/", "wanted": ["700"]}
-        saved = await browser.post("/pushes/addresses", sent)
-        await parked(app, admin.company_id, 1, selector=700)
-        pages = [await browser.get(each, **language) for each in ("/pushes", "/pushes/messages?state=parked")]
-        return form, saved, await app.get(admin, f"/company/{admin.company_id}"), [Page(each.text) for each in pages]
-
-    form, saved, record, (overview, messages) = play(tmp_path, scenario)
+async def test_disputes_are_wanted_and_listed_in_the_readers_language(app, admin, browser, language, named, why):
+    form = Page((await browser.get("/pushes/addresses", **language)).text)
+    sent = {"digest": value(form, "digest"), "notifyHost": "http://n.example/", "wanted": ["700"]}
+    saved = await browser.post("/pushes/addresses", sent)
+    await parked(app, admin.company_id, 1, selector=700)
+    pages = [await browser.get(each, **language) for each in ("/pushes", "/pushes/messages?state=parked")]
+    record = await app.get(admin, f"/company/{admin.company_id}")
+    (overview, messages) = [Page(each.text) for each in pages]
 
     assert named in form.text
     assert (saved.status_code, record["notifyMsgType"]) == (303, "700")
@@ -416,19 +364,16 @@ def test_disputes_are_wanted_and_listed_in_the_readers_language(tmp_path, langua
 
 
 @pytest.mark.parametrize("who", ["partner", "director", "driver"])
-def test_pushes_are_a_companys_own_affair(tmp_path, who):
-    async def scenario(app, admin, _):
-        await parked(app, admin.company_id, 1)
-        if who == "partner":
-            _, login = await app.partner(admin, "p@p.example")
-        else:
-            login = await getattr(delegating, who)(app, admin, who)
-        browser = Browser(app, login)
-        overview = await browser.get("/pushes")
-        sent = await browser.post("/pushes/send", {"state": "parked"})
-        return overview, sent, (await app.get(admin, f"/company/{admin.company_id}/push"))["parked"]
-
-    overview, sent, left = play(tmp_path, scenario)
+async def test_pushes_are_a_companys_own_affair(app, admin, who):
+    await parked(app, admin.company_id, 1)
+    if who == "partner":
+        _, login = await app.partner(admin, "p@p.example")
+    else:
+        login = await getattr(delegating, who)(app, admin, who)
+    browser = Browser(app, login)
+    overview = await browser.get("/pushes")
+    sent = await browser.post("/pushes/send", {"state": "parked"})
+    left = (await app.get(admin, f"/company/{admin.company_id}/push"))["parked"]
 
     assert left == 1
     if who == "partner":

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import contextlib
 import json
 
 import pytest
@@ -46,28 +47,25 @@ class Server:
         return answer
 
 
-def play(tmp_path, scenario, server):
-    async def with_company(app):
-        _, admin = await app.operator("ace", **HOSTS)
-        return await scenario(app, admin)
-
-    return rest.run(tmp_path, with_company, webhooks=server)
+@contextlib.asynccontextmanager
+async def company(tmp_path, server):
+    """An application whose messages this server gets, and the administrator of a company on it."""
+    async with rest.opened(tmp_path, webhooks=server) as app:
+        yield app, (await app.operator("ace", **HOSTS))[1]
 
 
 def send(app, login, channel=Channel.NOTIFY, company_id=None):
     return app.contexts.trials.send(actor=login.actor, company_id=company_id or login.company_id, channel=channel)
 
 
-def test_trial_is_signed_says_that_it_is_one_and_shows_the_answer(tmp_path):
+async def test_trial_is_signed_says_that_it_is_one_and_shows_the_answer(tmp_path):
     server = Server(WebhookReply(500, 34, b"n\xff! " + "오류".encode()))
 
-    async def scenario(app, admin):
+    async with company(tmp_path, server) as (app, admin):
         trial = await send(app, admin)
         path = f"/company/{admin.company_id}/push/secret"
         secret = (await app.get(admin, path))["secret"]
-        return admin, trial, secret, await app.store.read(lambda tx: tx.all(push_outbox.select()))
-
-    admin, trial, secret, outbox = play(tmp_path, scenario, server)
+        outbox = await app.store.read(lambda tx: tx.all(push_outbox.select()))
 
     (sent,) = server.asked
     headers = dict(sent.headers)
@@ -94,13 +92,11 @@ def _raw(shown):
     return base64.b64decode(shown.removeprefix(secrets.PREFIX))
 
 
-def test_trial_of_results_goes_to_their_own_address_with_their_headers(tmp_path):
+async def test_trial_of_results_goes_to_their_own_address_with_their_headers(tmp_path):
     server = Server()
 
-    async def scenario(app, admin):
-        return await send(app, admin, Channel.RPC_NOTIFY)
-
-    trial = play(tmp_path, scenario, server)
+    async with company(tmp_path, server) as (app, admin):
+        trial = await send(app, admin, Channel.RPC_NOTIFY)
 
     (sent,) = server.asked
     assert (sent.url, sent.body) == ("http://r.example:9090/results", b"{}")
@@ -113,35 +109,31 @@ def test_trial_of_results_goes_to_their_own_address_with_their_headers(tmp_path)
     assert trial.is_delivered
 
 
-def test_trial_without_an_answer_says_why(tmp_path):
+async def test_trial_without_an_answer_says_why(tmp_path):
     server = Server(WebhookFailedError("The host name could not be resolved."))
 
-    async def scenario(app, admin):
-        return await send(app, admin)
-
-    trial = play(tmp_path, scenario, server)
+    async with company(tmp_path, server) as (app, admin):
+        trial = await send(app, admin)
 
     assert (trial.status, trial.trouble) == (None, "The host name could not be resolved.")
     assert not trial.is_delivered
 
 
-def test_company_without_the_address_is_told_so(tmp_path):
+async def test_company_without_the_address_is_told_so(tmp_path):
     server = Server()
 
-    async def scenario(app, admin):
+    async with company(tmp_path, server) as (app, admin):
         _, partner = await app.partner(admin, "p@p.example")
         with refused(pushes.NoAddress, match="no address"):
             await send(app, partner)
 
-    play(tmp_path, scenario, server)
-
     assert server.asked == []
 
 
-def test_trials_are_for_a_companys_own_administrators(tmp_path):
+async def test_trials_are_for_a_companys_own_administrators(tmp_path):
     server = Server()
 
-    async def scenario(app, admin):
+    async with company(tmp_path, server) as (app, admin):
         _, partner = await app.partner(admin, "p@p.example")
         others = [
             partner,
@@ -156,15 +148,13 @@ def test_trials_are_for_a_companys_own_administrators(tmp_path):
         with pytest.raises(NotFound):
             await send(app, admin, company_id=delegating.UNKNOWN)
 
-    play(tmp_path, scenario, server)
-
     assert server.asked == []
 
 
-def test_one_trial_of_a_company_is_under_way_at_a_time(tmp_path):
+async def test_one_trial_of_a_company_is_under_way_at_a_time(tmp_path):
     server = Server()
 
-    async def scenario(app, admin):
+    async with company(tmp_path, server) as (app, admin):
         server.waits = asyncio.Event()
         first = asyncio.ensure_future(send(app, admin))
         await server.came.acquire()
@@ -172,16 +162,16 @@ def test_one_trial_of_a_company_is_under_way_at_a_time(tmp_path):
             await send(app, admin)
         server.waits.set()
         await first
-        return await send(app, admin)
+        found = await send(app, admin)
 
-    assert play(tmp_path, scenario, server).is_delivered
+    assert found.is_delivered
     assert len(server.asked) == 2
 
 
-def test_trials_of_all_companies_together_are_bounded_and_make_room_for_another_operator(tmp_path):
+async def test_trials_of_all_companies_together_are_bounded_and_make_room_for_another_operator(tmp_path):
     server = Server()
 
-    async def scenario(app, admin):
+    async with company(tmp_path, server) as (app, admin):
         server.waits = asyncio.Event()
         partners = [(await app.partner(admin, f"p{at}@x.example", **HOSTS))[1] for at in range(AT_ONCE.operator)]
         others = [(await app.operator(f"s{at}", **HOSTS))[1] for at in range(AT_ONCE.total - AT_ONCE.operator + 1)]
@@ -193,6 +183,6 @@ def test_trials_of_all_companies_together_are_bounded_and_make_room_for_another_
             await send(app, others[0])
         server.waits.set()
         found = await asyncio.gather(*under_way, return_exceptions=True)
-        return [isinstance(each, pushes.TrialUnderWay) and each.case for each in found]
+        got = [isinstance(each, pushes.TrialUnderWay) and each.case for each in found]
 
-    assert play(tmp_path, scenario, server) == ["gave_way", *[False] * AT_ONCE.total]
+    assert got == ["gave_way", *[False] * AT_ONCE.total]
