@@ -5,7 +5,7 @@ import contextlib
 import io
 import json
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import psycopg
@@ -79,79 +79,68 @@ class Ear:
         self._came.set()
 
 
-def play(way: Callable[[str], Any], url: str, scenario: Callable[[Any, Any], Any]) -> Any:
-    """What the scenario gives over that way."""
-
-    async def played() -> Any:
-        async with way(url) as (tells, hears):
-            return await scenario(tells, hears)
-
-    return asyncio.run(played())
-
-
 WAYS = pytest.mark.parametrize("way", [local, between, same])
 
 
 @WAYS
-def test_hints_are_heard_by_every_listener_of_their_subject_in_order_and_by_no_other(way, url):
-    async def scenario(tells, hears):
+async def test_hints_are_heard_by_every_listener_of_their_subject_in_order_and_by_no_other(way, url):
+    async with way(url) as (tells, hears):
         first, second, other = Ear(hears, "a"), Ear(hears, "a"), Ear(hears, "b")
         for detail in ("1", "2", "end"):
             tells.notify("a", detail)
-        return await first.until("end"), await second.until("end"), other.heard
+        found = await first.until("end"), await second.until("end"), other.heard
 
-    assert play(way, url, scenario) == (["1", "2", "end"], ["1", "2", "end"], [])
+    assert found == (["1", "2", "end"], ["1", "2", "end"], [])
 
 
 @WAYS
-def test_hint_from_another_thread_is_heard_on_the_loop(way, url):
-    async def scenario(tells, hears):
+async def test_hint_from_another_thread_is_heard_on_the_loop(way, url):
+    async with way(url) as (tells, hears):
         ear = Ear(hears, "a")
         await asyncio.to_thread(tells.notify, "a", "from afar")
-        return await ear.until("from afar")
+        found = await ear.until("from afar")
 
-    assert play(way, url, scenario) == ["from afar"]
+    assert found == ["from afar"]
 
 
 @WAYS
-def test_listener_that_fails_costs_the_others_nothing(way, url):
-    async def scenario(tells, hears):
+async def test_listener_that_fails_costs_the_others_nothing(way, url):
+    async with way(url) as (tells, hears):
         hears.subscribe("a", int)
         ear = Ear(hears, "a")
         tells.notify("a", "x")
-        return await ear.until("x")
+        found = await ear.until("x")
 
-    assert play(way, url, scenario) == ["x"]
+    assert found == ["x"]
 
 
-def test_own_hint_is_heard_once_although_it_comes_back(url):
-    async def scenario(one, other):
+async def test_own_hint_is_heard_once_although_it_comes_back(url):
+    async with between(url) as (one, other):
         own, far = Ear(one, "a", "b"), Ear(other, "a")
         one.notify("a", "x")
         await far.until("x")
         other.notify("b", "behind")
-        return await own.until("behind")
+        found = await own.until("behind")
 
-    assert play(between, url, scenario) == ["x", "behind"]
+    assert found == ["x", "behind"]
 
 
-def test_hints_of_more_than_a_notification_all_come_in_order(url):
+async def test_hints_of_more_than_a_notification_all_come_in_order(url):
     details = [f"{number:04d}" + '값\x01"\\' * 300 for number in range(40)]
 
-    async def scenario(tells, hears):
+    async with between(url) as (tells, hears):
         ear = Ear(hears, "a")
         for detail in details:
             tells.notify("a", detail)
-        return await ear.until(details[-1])
+        found = await ear.until(details[-1])
 
-    assert play(between, url, scenario) == details
+    assert found == details
 
 
-def test_hint_is_sent_as_long_as_a_notification_holds_it_and_beyond_that_others_are_told_to_look(url):
-    # The limit counts the hint as it is sent: ["a","..."] and its comma.
+async def test_hint_is_sent_as_long_as_a_notification_holds_it_and_beyond_that_others_are_told_to_look(url):
     longest = "x" * (signals_postgres.LONGEST - len('["a",""],'))
 
-    async def scenario(tells, hears):
+    async with between(url) as (tells, hears):
         ear, resyncs = Ear(hears, "a"), Ear(hears, observe.SIGNAL_RESYNC)
         tells.notify("a", longest)
         await ear.until(longest)
@@ -159,54 +148,54 @@ def test_hint_is_sent_as_long_as_a_notification_holds_it_and_beyond_that_others_
         tells.notify("a", longest + "x")
         await resyncs.until("")
         tells.notify("a", "end")
-        return before, await ear.until("end")
+        found = before, await ear.until("end")
 
-    assert play(between, url, scenario) == (0, [longest, "end"])
+    assert found == (0, [longest, "end"])
 
 
-def test_hints_beyond_the_bound_of_the_queue_become_one_word_to_look_at_everything(url, monkeypatch):
+async def test_hints_beyond_the_bound_of_the_queue_become_one_word_to_look_at_everything(url, monkeypatch):
     monkeypatch.setattr(signals_postgres, "WAITING", 10)
 
-    async def scenario(tells, hears):
+    async with between(url) as (tells, hears):
         ear, resyncs = Ear(hears, "a"), Ear(hears, observe.SIGNAL_RESYNC)
         for number in range(11):
             tells.notify("a", str(number))
         await resyncs.until("")
-        return await ear.until("10")
+        found = await ear.until("10")
 
-    assert play(between, url, scenario) == ["10"]
+    assert found == ["10"]
 
 
-def test_equal_hints_that_wait_are_sent_once(url):
-    async def scenario(tells, hears):
+async def test_equal_hints_that_wait_are_sent_once(url):
+    async with between(url) as (tells, hears):
         ear = Ear(hears, "a")
         for _ in range(1000):
             tells.notify("a")
         tells.notify("a", "end")
-        return await ear.until("end")
+        found = await ear.until("end")
 
-    assert play(between, url, scenario) == ["", "end"]
+    assert found == ["", "end"]
 
 
-def test_after_a_connection_broke_everybody_is_told_to_look_and_hints_go_on(url):
-    async def scenario(tells, hears):
+async def test_after_a_connection_broke_everybody_is_told_to_look_and_hints_go_on(url):
+    async with between(url) as (tells, hears):
         ear, resyncs = Ear(hears, "a"), Ear(hears, observe.SIGNAL_RESYNC)
         await asyncio.to_thread(_break_connections, url)
         await resyncs.until("")
         tells.notify("a", "afterwards")
-        return await ear.until("afterwards")
+        found = await ear.until("afterwards")
 
-    assert play(between, url, scenario) == ["afterwards"]
+    assert found == ["afterwards"]
 
 
-def test_what_others_say_on_the_channel_is_ignored(url):
-    async def scenario(tells, hears):
+async def test_what_others_say_on_the_channel_is_ignored(url):
+    async with between(url) as (tells, hears):
         ear = Ear(hears, "a")
         await asyncio.to_thread(_say, url, ["", "x", "{}", '["me", [["a"]]]', '["me", [["a", 1]]]', '["me", []]'])
         tells.notify("a", "end")
-        return await ear.until("end")
+        found = await ear.until("end")
 
-    assert play(between, url, scenario) == ["end"]
+    assert found == ["end"]
 
 
 async def test_without_a_server_hints_still_reach_this_process():
@@ -221,8 +210,8 @@ async def test_without_a_server_hints_still_reach_this_process():
     assert heard == ["x"]
 
 
-def test_hints_that_wait_at_the_end_are_sent(url):
-    async def scenario(_, hears):
+async def test_hints_that_wait_at_the_end_are_sent(url):
+    async with between(url) as (_, hears):
         ear = Ear(hears, "a")
         leaving = PostgresSignals(url)
         async with asyncio.TaskGroup() as tasks:
@@ -231,10 +220,11 @@ def test_hints_that_wait_at_the_end_are_sent(url):
             leaving.notify("a", "last words")
             await asyncio.sleep(0)
             running.cancel()
-        return await ear.until("last words")
+        found = await ear.until("last words")
 
     # Twice, when the first sending was interrupted: nobody knows whether it was heard.
-    assert set(play(between, url, scenario)) == {"last words"}
+
+    assert set(found) == {"last words"}
 
 
 class _Said(io.StringIO):

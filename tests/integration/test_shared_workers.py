@@ -5,7 +5,7 @@ import contextlib
 import random
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -66,16 +66,6 @@ async def opened(database: Database, count: int) -> AsyncIterator[list[PostgresS
             await store.close()
 
 
-def played(database: Database, count: int, play: Callable[[list[PostgresStore]], Awaitable[Any]]) -> Any:
-    """What the play on so many stores over the database returns."""
-
-    async def run() -> Any:
-        async with opened(database, count) as stores:
-            return await play(stores)
-
-    return asyncio.run(run())
-
-
 class _KilledError(Exception):
     """The process is gone before its transaction was committed."""
 
@@ -83,11 +73,11 @@ class _KilledError(Exception):
 # Scorers
 
 
-def test_scorers_side_by_side_give_every_trip_one_score_and_each_vehicle_its_sum(database, monkeypatch):
+async def test_scorers_side_by_side_give_every_trip_one_score_and_each_vehicle_its_sum(database, monkeypatch):
     monkeypatch.setattr("tripline.services.scores.scorer.JOBS", 3)
     vehicles = [f"2222222{number}-0000-11b2-8080-808080808080" for number in range(3)]
 
-    async def play(stores):
+    async with opened(database, 3) as stores:
         rigs = [scoring_rows.Rig(Path(), store=store, slot=slot) for slot, store in enumerate(stores)]
         for vehicle_id in vehicles:
             await rigs[0].add_vehicle(vehicle_id)
@@ -95,14 +85,9 @@ def test_scorers_side_by_side_give_every_trip_one_score_and_each_vehicle_its_sum
             await rigs[0].add_trip(CALM, vehicle_id=vehicles[number % 3], distance_m=9_000)
         handled = await asyncio.gather(*(rig.drain() for rig in rigs))
         totals = await rigs[0].rows(tables.vehicle_score, "vehicle_id", "count", "distance_m")
-        return (
-            sum(handled),
-            await rigs[0].rows(tables.driving_score, "score"),
-            totals,
-            await rigs[0].rows(tables.scoring_job, "trip_no"),
-        )
-
-    handled, found, totals, jobs = played(database, 3, play)
+        handled = sum(handled)
+        found = await rigs[0].rows(tables.driving_score, "score")
+        jobs = await rigs[0].rows(tables.scoring_job, "trip_no")
 
     assert handled == 60
     assert found == [(100,)] * 60
@@ -111,13 +96,13 @@ def test_scorers_side_by_side_give_every_trip_one_score_and_each_vehicle_its_sum
 
 
 @pytest.mark.deep
-def test_scorers_side_by_side_count_each_drive_of_two_sensors_once(database, monkeypatch):
+async def test_scorers_side_by_side_count_each_drive_of_two_sensors_once(database, monkeypatch):
     """Rounds of changes: each turns round which of a vehicle's two trips covers the longer time."""
     monkeypatch.setattr("tripline.services.scores.scorer.JOBS", 2)
     vehicles = [f"2222222{number}-0000-11b2-8080-808080808080" for number in range(6)]
     sensors = [f"5555555{number}-0000-11b2-8080-808080808080" for number in range(2)]
 
-    async def play(stores):
+    async with opened(database, 3) as stores:
         rigs = [scoring_rows.Rig(Path(), store=store, slot=slot) for slot, store in enumerate(stores)]
         for vehicle_id in vehicles:
             await rigs[0].add_vehicle(vehicle_id)
@@ -145,14 +130,13 @@ def test_scorers_side_by_side_count_each_drive_of_two_sensors_once(database, mon
             scored = await rigs[0].rows(tables.driving_score, "trip_no")
             totals = await rigs[0].rows(tables.vehicle_score, "vehicle_id", "count")
             seen.append((sorted(scored) == sorted((pair[turn % 2],) for pair in nos), totals))
-        return seen
 
-    assert played(database, 3, play) == [(True, [(vehicle_id, 1) for vehicle_id in vehicles])] * 5
+    assert seen == [(True, [(vehicle_id, 1) for vehicle_id in vehicles])] * 5
 
 
 @pytest.mark.parametrize("step", ["put_off", "hold", "hold_vehicles", "forget", "keep_score", "finish", "keep_total"])
-def test_scorer_killed_at_any_step_leaves_its_trips_to_another_one(database, monkeypatch, step):
-    async def play(stores):
+async def test_scorer_killed_at_any_step_leaves_its_trips_to_another_one(database, monkeypatch, step):
+    async with opened(database, 2) as stores:
         first, second = (scoring_rows.Rig(Path(), store=store, slot=slot) for slot, store in enumerate(stores))
         await first.add_vehicle()
         for _ in range(4):
@@ -169,13 +153,13 @@ def test_scorer_killed_at_any_step_leaves_its_trips_to_another_one(database, mon
         monkeypatch.setattr(scores, step, own)
         left = await second.rows(tables.driving_score, "score")
         second.now_ms += scorer.LEASE_MS
-        return left, await second.drain(), await second.rows(tables.vehicle_score, "count")
+        found = left, await second.drain(), await second.rows(tables.vehicle_score, "count")
 
-    assert played(database, 2, play) == ([], 4, [(4,)])
+    assert found == ([], 4, [(4,)])
 
 
-def test_scorer_killed_while_it_judges_leaves_its_trips_to_another_one_when_its_lease_ends(database):
-    async def play(stores):
+async def test_scorer_killed_while_it_judges_leaves_its_trips_to_another_one_when_its_lease_ends(database):
+    async with opened(database, 2) as stores:
         first, second = (scoring_rows.Rig(Path(), store=store, slot=slot) for slot, store in enumerate(stores))
         await first.add_vehicle()
         await first.add_trip(CALM, distance_m=9_000)
@@ -183,13 +167,13 @@ def test_scorer_killed_while_it_judges_leaves_its_trips_to_another_one_when_its_
         second.now_ms += scorer.LEASE_MS - 1
         early = await second.drain()
         second.now_ms += 1
-        return len(in_hand), early, await second.drain(), await second.rows(tables.driving_score, "score")
+        found = len(in_hand), early, await second.drain(), await second.rows(tables.driving_score, "score")
 
-    assert played(database, 2, play) == (1, 0, 1, [(100,)])
+    assert found == (1, 0, 1, [(100,)])
 
 
 @pytest.mark.deep
-def test_scorers_beside_a_slow_server_of_roads_judge_each_trip_once(database, tmp_path, monkeypatch):
+async def test_scorers_beside_a_slow_server_of_roads_judge_each_trip_once(database, tmp_path, monkeypatch):
     """Its answers to one batch take several times as long as a lease lasts."""
     monkeypatch.setattr(scorer, "LEASE_MS", 400)
     monkeypatch.setattr(scorer, "RENEW_S", 0.1)
@@ -201,38 +185,35 @@ def test_scorers_beside_a_slow_server_of_roads_judge_each_trip_once(database, tm
         time.sleep(0.3)
         return on_street(action, body)
 
-    async def play(stores, url):
-        asked = Valhalla(url, timeout_s=5.0)
-        roads = OsmRoads(tmp_path / "maps", zone=scoring_rows.ZONE, asked=asked)
-        rigs = [scoring_rows.Rig(Path(), store=store, slot=slot, roads=roads) for slot, store in enumerate(stores)]
-        began = time.monotonic()
-        for rig in rigs:
-            rig.scorer._clock = lambda: NOW_MS + round((time.monotonic() - began) * 1_000)
-        await rigs[0].add_vehicle()
-        for _ in range(5):
-            drive = [sample(second, 40.0, lat=47.003 + second / 10_000, lon=9.5) for second in range(180)]
-            await rigs[0].add_trip(drive)
-
-        async def scoring(rig):
-            handled = 0
-            while await rig.rows(tables.scoring_job, "trip_no"):
-                handled += await rig.scorer.score_due()
-                await asyncio.sleep(0.05)
-            return handled
-
-        async with asyncio.timeout(30):
-            handled = await asyncio.gather(*(scoring(rig) for rig in rigs))
-        told = [quality.read(body).maps[1:] for (body,) in await rigs[0].rows(tables.trip, "quality")]
-        return sum(handled), told
-
     with road_servers.standing(Stand(answer=slowly)) as stand:
-        handled, told = played(database, 2, lambda stores: play(stores, stand.url))
+        async with opened(database, 2) as stores:
+            asked = Valhalla(stand.url, timeout_s=5.0)
+            roads = OsmRoads(tmp_path / "maps", zone=scoring_rows.ZONE, asked=asked)
+            rigs = [scoring_rows.Rig(Path(), store=store, slot=slot, roads=roads) for slot, store in enumerate(stores)]
+            began = time.monotonic()
+            for rig in rigs:
+                rig.scorer._clock = lambda: NOW_MS + round((time.monotonic() - began) * 1_000)
+            await rigs[0].add_vehicle()
+            for _ in range(5):
+                drive = [sample(second, 40.0, lat=47.003 + second / 10_000, lon=9.5) for second in range(180)]
+                await rigs[0].add_trip(drive)
 
-    assert (handled, len(stand.asked), told) == (5, 5, [("valhalla:5",)] * 5)
+            async def scoring(rig):
+                handled = 0
+                while await rig.rows(tables.scoring_job, "trip_no"):
+                    handled += await rig.scorer.score_due()
+                    await asyncio.sleep(0.05)
+                return handled
+
+            async with asyncio.timeout(30):
+                handled = await asyncio.gather(*(scoring(rig) for rig in rigs))
+            told = [quality.read(body).maps[1:] for (body,) in await rigs[0].rows(tables.trip, "quality")]
+
+    assert (sum(handled), len(stand.asked), told) == (5, 5, [("valhalla:5",)] * 5)
 
 
-def test_scorer_stopped_in_order_while_it_judges_leaves_its_trips_to_another_one_at_once(database):
-    async def play(stores):
+async def test_scorer_stopped_in_order_while_it_judges_leaves_its_trips_to_another_one_at_once(database):
+    async with opened(database, 2) as stores:
         first, second = (scoring_rows.Rig(Path(), store=store, slot=slot) for slot, store in enumerate(stores))
         await first.add_vehicle()
         await first.add_trip(CALM, distance_m=9_000)
@@ -249,14 +230,14 @@ def test_scorer_stopped_in_order_while_it_judges_leaves_its_trips_to_another_one
             in_hand = await second.drain()
             stopped.cancel()
             await asyncio.wait([stopped])
-        return in_hand, await second.drain(), await second.rows(tables.driving_score, "score")
+        found = in_hand, await second.drain(), await second.rows(tables.driving_score, "score")
 
-    assert played(database, 2, play) == (0, 1, [(100,)])
+    assert found == (0, 1, [(100,)])
 
 
 @pytest.mark.parametrize("order", ["first is late", "first is still in time"])
-def test_trip_that_two_scorers_judge_is_kept_as_one_of_them_judged_it(database, order):
-    async def play(stores):
+async def test_trip_that_two_scorers_judge_is_kept_as_one_of_them_judged_it(database, order):
+    async with opened(database, 2) as stores:
         first, second = (scoring_rows.Rig(Path(), store=store, slot=slot) for slot, store in enumerate(stores))
         await first.add_vehicle()
         no = await first.add_trip(CALM, distance_m=9_000)
@@ -266,21 +247,19 @@ def test_trip_that_two_scorers_judge_is_kept_as_one_of_them_judged_it(database, 
         after = await second.scorer._take()
         for rig, tasks in [(first, before), (second, after)][:: 1 if order == "first is still in time" else -1]:
             await rig.scorer._score(tasks)
-        return (
+        (less, more), *left = (
             [len(task.packed) for task in (*before, *after)],
             await second.rows(tables.driving_score, "over_speed"),
             await second.rows(tables.vehicle_score, "count"),
             await second.rows(tables.scoring_job, "trip_no"),
         )
 
-    (less, more), *left = played(database, 2, play)
-
     assert less < more
     assert left == [[(1,)], [(1,)], []]
 
 
-def test_trip_that_was_judged_without_its_late_samples_is_due_again_at_once(database):
-    async def play(stores):
+async def test_trip_that_was_judged_without_its_late_samples_is_due_again_at_once(database):
+    async with opened(database, 2) as stores:
         first, second = (scoring_rows.Rig(Path(), store=store, slot=slot) for slot, store in enumerate(stores))
         await first.add_vehicle()
         no = await first.add_trip(CALM, distance_m=9_000)
@@ -301,13 +280,13 @@ def test_trip_that_was_judged_without_its_late_samples_is_due_again_at_once(data
         )
         await first.scorer._score(tasks)
         between = await first.rows(tables.driving_score, "over_speed")
-        return between, await second.drain(), await first.rows(tables.driving_score, "over_speed")
+        found = between, await second.drain(), await first.rows(tables.driving_score, "over_speed")
 
-    assert played(database, 2, play) == ([], 1, [(1,)])
+    assert found == ([], 1, [(1,)])
 
 
-def test_trips_in_one_scorers_hands_are_left_to_it_and_new_ones_are_not(database):
-    async def play(stores):
+async def test_trips_in_one_scorers_hands_are_left_to_it_and_new_ones_are_not(database):
+    async with opened(database, 2) as stores:
         first, second = (scoring_rows.Rig(Path(), store=store, slot=slot) for slot, store in enumerate(stores))
         await first.add_vehicle()
         held = await first.add_trip(CALM, distance_m=9_000)
@@ -316,17 +295,15 @@ def test_trips_in_one_scorers_hands_are_left_to_it_and_new_ones_are_not(database
         handled = await second.drain()
         scored = await second.rows(tables.driving_score, "trip_no")
         await first.scorer._score(in_hand)
-        return [held, other], in_hand, handled, scored, await second.rows(tables.driving_score, "trip_no")
-
-    trips, in_hand, handled, scored, at_last = played(database, 2, play)
+        trips, at_last = [held, other], await second.rows(tables.driving_score, "trip_no")
 
     assert [task.job.trip_no for task in in_hand] == trips[:1]
     assert (handled, scored) == (1, [(trips[1],)])
     assert at_last == [(no,) for no in trips]
 
 
-def test_jobs_that_one_scorer_is_about_to_take_are_left_to_it_and_new_ones_are_not(database):
-    async def play(stores):
+async def test_jobs_that_one_scorer_is_about_to_take_are_left_to_it_and_new_ones_are_not(database):
+    async with opened(database, 2) as stores:
         first, second = (scoring_rows.Rig(Path(), store=store, slot=slot) for slot, store in enumerate(stores))
         await first.add_vehicle()
         held = await first.add_trip(CALM, distance_m=9_000)
@@ -344,16 +321,14 @@ def test_jobs_that_one_scorer_is_about_to_take_are_left_to_it_and_new_ones_are_n
         handled = await second.scorer.score_due()
         scored = await second.rows(tables.driving_score, "trip_no")
         go_on.set()
-        return held, await holding, other, handled, scored
-
-    held, in_hand, other, handled, scored = played(database, 2, play)
+        in_hand = await holding
 
     assert in_hand == [held]
     assert (handled, scored) == (1, [(other,)])
 
 
-def test_microtrip_that_comes_while_its_trip_is_judged_is_scored_too(database):
-    async def play(stores):
+async def test_microtrip_that_comes_while_its_trip_is_judged_is_scored_too(database):
+    async with opened(database, 2) as stores:
         rig = scoring_rows.Rig(Path(), store=stores[0], slot=0)
         await rig.add_vehicle()
         no = await rig.add_trip(drive(*[40.0] * 5), distance_m=9_000)
@@ -373,29 +348,24 @@ def test_microtrip_that_comes_while_its_trip_is_judged_is_scored_too(database):
             await rig.scorer.score_due()
         between = await rig.rows(tables.driving_score, "score")
         await rig.drain()
-        return (
+        found = (
             between,
             len(await rig.rows(tables.driving_score, "score")),
             await rig.rows(tables.scoring_job, "trip_no"),
         )
 
-    assert played(database, 2, play) == ([], 1, [])
+    assert found == ([], 1, [])
 
 
-def test_bad_trip_is_put_off_and_holds_up_no_other(database):
-    async def play(stores):
+async def test_bad_trip_is_put_off_and_holds_up_no_other(database):
+    async with opened(database, 1) as stores:
         rig = scoring_rows.Rig(Path(), store=stores[0], slot=0)
         await rig.add_vehicle()
         bad = await rig.add_trip([b"cut"], distance_m=9_000)
         await rig.add_trip(CALM, distance_m=9_000)
         await rig.drain()
-        return (
-            bad,
-            await rig.rows(tables.scoring_job, "trip_no", "attempts"),
-            await rig.rows(tables.driving_score, "score"),
-        )
-
-    bad, jobs, found = played(database, 1, play)
+        jobs = await rig.rows(tables.scoring_job, "trip_no", "attempts")
+        found = await rig.rows(tables.driving_score, "score")
 
     assert (jobs, found) == ([(bad, 1)], [(100,)])
 
@@ -453,8 +423,8 @@ def made(world: pushes.World, store: PostgresStore, receiver: Receiver, name: st
     )
 
 
-def test_pushers_side_by_side_send_everything_once_and_each_sensors_in_order(database, quick):
-    async def play(stores):
+async def test_pushers_side_by_side_send_everything_once_and_each_sensors_in_order(database, quick):
+    async with opened(database, 2) as stores:
         world = pushes.World(stores[0], config.Push(), ids=TimeIds(node=7, slot=1))
         fleet = [await world.company(name, notify_host=f"http://{name}.example/") for name in ("a", "b", "c", "d")]
         receiver = Receiver()
@@ -473,9 +443,7 @@ def test_pushers_side_by_side_send_everything_once_and_each_sensors_in_order(dat
             await waits.until(lambda: len(receiver.got) >= 120, within_s=20)
             for each in sending:
                 each.stop()
-        return expected, receiver.got, await world.rows()
-
-    expected, got, left = played(database, 2, play)
+        got, left = receiver.got, await world.rows()
 
     assert Counter(message_id for message_id, _ in got) == Counter(list(expected))
     assert left == []
@@ -487,8 +455,8 @@ def test_pushers_side_by_side_send_everything_once_and_each_sensors_in_order(dat
 
 
 @pytest.mark.deep
-def test_receivers_of_a_killed_pusher_are_taken_over_with_the_same_ids_and_bodies(database, quick):
-    async def play(stores):
+async def test_receivers_of_a_killed_pusher_are_taken_over_with_the_same_ids_and_bodies(database, quick):
+    async with opened(database, 2) as stores:
         world = pushes.World(stores[0], config.Push(), ids=TimeIds(node=7, slot=1))
         company_id = await world.company("a", notify_host="http://a.example/")
         receiver = Receiver()
@@ -506,17 +474,15 @@ def test_receivers_of_a_killed_pusher_are_taken_over_with_the_same_ids_and_bodie
             receiver.holds.set()
             await waits.until(lambda: len(receiver.got) == 2, within_s=20)
             second.stop()
-        return ids, foreign, receiver.got, await world.rows()
-
-    ids, foreign, got, left = played(database, 2, play)
+        got, left = receiver.got, await world.rows()
 
     assert foreign == 0
     assert got == [(ids[0], b"1"), (ids[1], b"2")]
     assert left == []
 
 
-def test_mute_receiver_and_its_repair_are_those_of_every_process(database, quick):
-    async def play(stores):
+async def test_mute_receiver_and_its_repair_are_those_of_every_process(database, quick):
+    async with opened(database, 3) as stores:
         world = pushes.World(stores[0], config.Push(), ids=TimeIds(node=7, slot=1))
         mute, good = receivers.Receiver(lambda _: receivers.SILENT), receivers.Receiver()
 
@@ -537,16 +503,14 @@ def test_mute_receiver_and_its_repair_are_those_of_every_process(database, quick
                 await world.readdress(company_id, good.url)
                 ids += await world.put(company_id, 0, b"6")
                 await world.until([])
-        return ids, came, [request.id for request in good.requests]
-
-    ids, came, again = played(database, 3, play)
+        again = [request.id for request in good.requests]
 
     assert came == [ids[0], *ids[:6]]
     assert again == ids
 
 
-def test_message_committed_after_greater_numbers_is_sent(database, quick):
-    async def play(stores):
+async def test_message_committed_after_greater_numbers_is_sent(database, quick):
+    async with opened(database, 1) as stores:
         world = pushes.World(stores[0], config.Push(), ids=TimeIds(node=7, slot=1))
         company_id = await world.company("a", notify_host="http://a.example/")
         receiver = Receiver()
@@ -569,16 +533,17 @@ def test_message_committed_after_greater_numbers_is_sent(database, quick):
             world.signals.notify("push.due")
             await waits.until(lambda: len(receiver.got) == 2, within_s=20)
             sending.stop()
-        return [body for _, body in receiver.got]
+        found = [body for _, body in receiver.got]
 
-    assert played(database, 1, play) == [b"early", b"late"]
+    assert found == [b"early", b"late"]
 
 
-def test_claims_are_one_holders_until_they_run_out(database):
+async def test_claims_are_one_holders_until_they_run_out(database):
     key = (companies.CompanyId("11111111-0000-11b2-8080-808080808080"), Channel.NOTIFY)
     other = (key[0], Channel.RPC_NOTIFY)
 
-    async def play(stores):
+    async with opened(database, 1) as stores:
+
         def take(keys, holder, lease_ms):
             return stores[0].write(lambda tx: push_claims.take(tx, keys, holder=holder, lease_ms=lease_ms), locked=True)
 
@@ -590,9 +555,9 @@ def test_claims_are_one_holders_until_they_run_out(database):
         seen = [await take([key], "one", 60_000), await take([key, other], "two", 60_000)]
         seen += [await renew("one"), await renew("two"), await take([key], "one", -1), await take([key], "two", 60_000)]
         await stores[0].write(lambda tx: push_claims.leave(tx, [key, other], holder="two"), locked=True)
-        return [*seen, await take([key], "one", 60_000)]
+        found = [*seen, await take([key], "one", 60_000)]
 
-    assert played(database, 1, play) == [{key}, {other}, {key}, {other}, {key}, {key}, {key}]
+    assert found == [{key}, {other}, {key}, {other}, {key}, {key}, {key}]
 
 
 # Postmen
@@ -646,18 +611,18 @@ async def _mails(store: PostgresStore, ids: TimeIds, count: int) -> None:
     await store.write(add)
 
 
-def test_postmen_side_by_side_send_each_letter_once(database):
-    async def play(stores):
+async def test_postmen_side_by_side_send_each_letter_once(database):
+    async with opened(database, 3) as stores:
         ids, box = TimeIds(node=7, slot=3), Box()
         await _mails(stores[0], ids, 15)
         await asyncio.gather(*(_postman(store, box, lambda: NOW_MS).send_due() for store in stores))
-        return box.letters
+        found = box.letters
 
-    assert Counter(played(database, 3, play)) == {f"{number}@x.example": 1 for number in range(15)}
+    assert Counter(found) == {f"{number}@x.example": 1 for number in range(15)}
 
 
-def test_letter_of_a_killed_postman_is_sent_by_another_one_when_its_time_is_over(database):
-    async def play(stores):
+async def test_letter_of_a_killed_postman_is_sent_by_another_one_when_its_time_is_over(database):
+    async with opened(database, 2) as stores:
         ids, box, clock = TimeIds(node=7, slot=3), Box(), [NOW_MS]
         await _mails(stores[0], ids, 1)
         (mail,) = await stores[0].read(lambda tx: mail_outbox.due(tx, now_ms=NOW_MS, limit=9))
@@ -669,13 +634,13 @@ def test_letter_of_a_killed_postman_is_sent_by_another_one_when_its_time_is_over
         clock[0] += 1
         seen.append(await other.send_due())
         left = await stores[1].read(lambda tx: tx.all(select(func.count()).select_from(tables.mail_outbox)))
-        return claimed, seen, box.letters, left[0][0]
+        found = claimed, seen, box.letters, left[0][0]
 
-    assert played(database, 2, play) == (True, [0, 0, 1], ["0@x.example"], 0)
+    assert found == (True, [0, 0, 1], ["0@x.example"], 0)
 
 
-def test_postmen_side_by_side_wait_for_a_new_score_and_send_its_letter_once(database):
-    async def play(stores):
+async def test_postmen_side_by_side_wait_for_a_new_score_and_send_its_letter_once(database):
+    async with opened(database, 3) as stores:
         rig, box = scoring_rows.Rig(Path(), store=stores[0], slot=0), Box()
         await rig.add_vehicle()
         await rig.add_trip(CALM, distance_m=9_000)
@@ -693,8 +658,8 @@ def test_postmen_side_by_side_wait_for_a_new_score_and_send_its_letter_once(data
         opens, decides = (Actor(each, Authority.COMPANY_ADMIN, CompanyId(COMPANY)) for each in people)
         desk = DisputeService(store=rig.store, ids=rig.ids, clock=lambda: rig.now_ms)
         asked = {"reason": Reason.DEVICE, "text": "not I", "event_id": None, "mail": Language.KOREAN}
-        opened = await desk.open(actor=opens, trip_id=TripId(trip_id), **asked)
-        closed = {"dispute_id": opened.id, "accept": True, "answer": None}
+        contested = await desk.open(actor=opens, trip_id=TripId(trip_id), **asked)
+        closed = {"dispute_id": contested.id, "accept": True, "answer": None}
         await rig.write(lambda tx: desk.decide(tx, actor=decides, **closed))
         postmen = [_postman(store, box, lambda: rig.now_ms) for store in stores]
         seen = []
@@ -704,18 +669,17 @@ def test_postmen_side_by_side_wait_for_a_new_score_and_send_its_letter_once(data
                 rig.now_ms += postman.EARLY_MS
             await asyncio.gather(*(each.send_due() for each in postmen))
             seen.append((list(box.letters), len(await rig.rows(tables.mail_outbox, "no"))))
-        return seen
 
-    assert played(database, 3, play) == [([], 1), (["opens@x.example"], 0)]
+    assert seen == [([], 1), (["opens@x.example"], 0)]
 
 
 # Eraser
 
 
-def test_erasers_side_by_side_erase_everything_and_count_each_thing_once(database):
+async def test_erasers_side_by_side_erase_everything_and_count_each_thing_once(database):
     vehicles = [VehicleId(f"222222{number:02d}-0000-11b2-8080-808080808080") for number in range(12)]
 
-    async def play(stores):
+    async with opened(database, 3) as stores:
         rig = scoring_rows.Rig(Path(), store=stores[0], slot=0)
         await rig.add_vehicle()
         for vehicle_id in vehicles:
@@ -735,21 +699,14 @@ def test_erasers_side_by_side_erase_everything_and_count_each_thing_once(databas
         through = await asyncio.gather(*(each.erase_pending() for each in erasers))
         while any(await asyncio.gather(*(each.erase_pending() for each in erasers))):
             pass
-        return (
-            through,
-            await rig.rows(tables.trip, "no"),
-            await rig.rows(tables.microtrip, "no"),
-            await rig.rows(tables.erasure, "id"),
-        )
-
-    through, *left = played(database, 3, play)
+        left = [await rig.rows(*of) for of in ((tables.trip, "no"), (tables.microtrip, "no"), (tables.erasure, "id"))]
 
     assert sum(through) == 12
     assert left == [[], [], []]
 
 
-def test_score_of_a_vehicle_that_is_deleted_meanwhile_is_not_kept(database):
-    async def play(stores):
+async def test_score_of_a_vehicle_that_is_deleted_meanwhile_is_not_kept(database):
+    async with opened(database, 2) as stores:
         rig = scoring_rows.Rig(Path(), store=stores[0], slot=0)
         await rig.add_vehicle()
         await rig.add_trip(CALM, distance_m=9_000)
@@ -767,6 +724,6 @@ def test_score_of_a_vehicle_that_is_deleted_meanwhile_is_not_kept(database):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(scores, "hold_vehicles", deleted_before)
             await rig.scorer.score_due()
-        return await rig.rows(tables.driving_score, "trip_no"), await rig.rows(tables.vehicle_score, "count")
+        found = await rig.rows(tables.driving_score, "trip_no"), await rig.rows(tables.vehicle_score, "count")
 
-    assert played(database, 2, play) == ([], [])
+    assert found == ([], [])
