@@ -10,7 +10,7 @@ from tripline.domain.refusals import BadParameter, NotFound
 from tripline.http import answers, languages, parameters, permission, uploads
 from tripline.http.context import Call, maps_of
 from tripline.http.operations import Value, operation
-from tripline.language import kept, phrases
+from tripline.language import kept
 from tripline.wire.rest import maps as rest_maps
 
 PBF: Final = "application/vnd.openstreetmap.data+pbf"
@@ -25,7 +25,7 @@ async def list_maps(request: Call) -> ASGIApp:
     found = await maps_of(request).keeper.maps()
 
     def say(text: str) -> str:
-        return phrases.said((kept.phrase_of(text),), language)
+        return kept.said(text, language)
 
     return answers.ok(rest_maps.every(found, say=say), language=language)
 

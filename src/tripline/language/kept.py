@@ -13,6 +13,7 @@ import string
 from typing import Final
 
 from tripline.language import catalogue, phrases
+from tripline.language.catalogue import Language
 from tripline.language.phrases import Phrase
 
 KEYS: Final = "kept."
@@ -33,6 +34,11 @@ def phrase_of(text: str, *, joint: str = "; ") -> Phrase:
                 values[_WHY] = phrase_of(found[_WHY])
             return phrases.phrase(key, joint=joint, **values)
     return phrases.phrase("verbatim", joint=joint, text=text)
+
+
+def said(text: str, language: Language) -> str:
+    """The stored sentence in this language."""
+    return phrases.said((phrase_of(text),), language)
 
 
 @functools.cache

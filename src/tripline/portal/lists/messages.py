@@ -11,7 +11,7 @@ from tripline.domain.access import Action
 from tripline.domain.ids import RowNo
 from tripline.domain.pushes import Channel, Message, Name, State
 from tripline.http.context import Call, context_of
-from tripline.language import kept, phrases
+from tripline.language import kept
 from tripline.portal.frame import views
 from tripline.portal.frame.visitors import Visitor
 from tripline.portal.lists.columns import Column, Filter, Kind, Words, each_of
@@ -62,8 +62,7 @@ def _kind(row: Message, words: Words) -> str:
 
 def _trouble(row: Message, words: Words) -> str | None:
     """The delivery error in words."""
-    text = row.last_error
-    return None if text is None else phrases.said((kept.phrase_of(text),), words.language) or None
+    return None if row.last_error is None else kept.said(row.last_error, words.language) or None
 
 
 _TO: Final = Filter(key="to", field="channel", values=each_of(Channel))
