@@ -7,13 +7,11 @@ import re
 from functools import partial
 from typing import Final
 
-import msgspec
 from litestar.response import Response
 
 from tripline.domain import fields
 from tripline.domain import passwords as rules
 from tripline.domain.access import Gate
-from tripline.domain.account_sessions import Kind, Session
 from tripline.domain.refusals import NotFound, Refusal
 from tripline.http import authentication, cookies, errors, languages, parameters, peers
 from tripline.http.context import Call, accounts_of, context_of
@@ -21,7 +19,7 @@ from tripline.language.catalogue import Language
 from tripline.portal.account.passwords import chosen
 from tripline.portal.frame import addresses, forms, views
 from tripline.portal.frame.page import page
-from tripline.portal.frame.visitors import guest_in, visitor_and, visitor_in, visitor_of
+from tripline.portal.frame.visitors import SYSTEM, guest_in, visitor_and, visitor_in, visitor_of
 from tripline.services.accounts import login, preferences
 from tripline.services.accounts import sessions as service
 from tripline.services.accounts.hash_turns import TooManyLogins
@@ -30,8 +28,6 @@ from tripline.store.lists import Span
 from tripline.store.transactions import WriteTx
 
 PATH: Final = "/account"
-SYSTEM: Final = "system"
-"""The theme of accounts without a choice of their own."""
 _SHOWN: Final = 50
 """Sessions on a page."""
 _LABELS: Final = {
@@ -63,19 +59,6 @@ _SYSTEMS: Final = (
     ("Linux", "Linux"),
 )
 _PROGRAM: Final = re.compile(r"[!-~]{1,60}")
-
-
-class Line(msgspec.Struct, frozen=True):
-    """A session, rendered for its owner."""
-
-    id: str
-    agent: str | None
-    """Browser and system, or program; None if unknown."""
-    is_browser: bool
-    address: str | None
-    created_ms: int
-    used_ms: int
-    current: bool
 
 
 @page("GET", PATH, access=Gate.ACCOUNT)
@@ -193,14 +176,11 @@ def _left(request: Call) -> Response[bytes]:
 
 
 async def _shown(request: Call, *, error: Refusal | None = None) -> Response[bytes]:
-    context = context_of(request)
-    now_ms = context.clock()
-
+    now_ms = context_of(request).clock()
     span = Span(limit=_SHOWN + 1, after=parameters.query_id(request.query_params, "after"))
     _, found = await visitor_and(
         request, lambda tx, visitor: service.listed(tx, actor=visitor.actor, now_ms=now_ms, span=span)
     )
-    current = authentication.session_of(request)
     return views.show(
         request,
         "account/own.html",
@@ -208,22 +188,12 @@ async def _shown(request: Call, *, error: Refusal | None = None) -> Response[byt
         error=error,
         labels=_LABELS,
         headers={} if error is None else errors.retry_after(error),
-        sessions=[_line(each, current) for each in found[:_SHOWN]],
+        sessions=found[:_SHOWN],
+        current=authentication.session_of(request),
+        named=named,
         following=found[_SHOWN - 1].id if len(found) > _SHOWN else None,
         shortest=rules.SHORTEST,
         longest=rules.LONGEST,
-    )
-
-
-def _line(session: Session, current: str | None) -> Line:
-    return Line(
-        id=session.id,
-        agent=named(session.agent),
-        is_browser=session.kind is Kind.BROWSER,
-        address=session.address,
-        created_ms=session.created_ms,
-        used_ms=session.rotated_ms,
-        current=session.id == current,
     )
 
 

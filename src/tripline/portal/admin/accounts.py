@@ -18,6 +18,7 @@ from tripline.portal.frame.notices import Undo
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import visitor_and, visitor_of
 from tripline.services.accounts import directory
+from tripline.store.accounts.directory import Entry
 
 _LIST: Final = "/admin/accounts"
 _ONE: Final = f"{_LIST}/{{accountId}}"
@@ -41,11 +42,7 @@ async def disable(request: Call) -> Response[bytes]:
         )
     except Refusal as refusal:
         return await _shown(request, error=forms.of_form(refusal))
-    path = f"{_LIST}/{user_id}"
-    if not found.enabled:
-        return views.moved(request, path, notice="portal.accounts.disabled_already", email=found.email)
-    undo = Undo(f"{path}/enable")
-    return views.moved(request, path, notice="portal.accounts.disabled", undo=undo, email=found.email)
+    return _changed(request, found, enabled=False)
 
 
 @page("POST", f"{_ONE}/enable", access=Action.ACCOUNT_MANAGE)
@@ -55,11 +52,15 @@ async def enable(request: Call) -> Response[bytes]:
     context, visitor = context_of(request), await visitor_of(request)
     user_id = _account_id(request)
     found = await context.store.write(lambda tx: directory.unbar(tx, actor=visitor.actor, user_id=user_id))
-    path = f"{_LIST}/{user_id}"
-    if found.enabled:
-        return views.moved(request, path, notice="portal.accounts.enabled_already", email=found.email)
-    undo = Undo(f"{path}/disable")
-    return views.moved(request, path, notice="portal.accounts.enabled", undo=undo, email=found.email)
+    return _changed(request, found, enabled=True)
+
+
+def _changed(request: Call, before: Entry, *, enabled: bool) -> Response[bytes]:
+    path, done = f"{_LIST}/{before.id}", "enabled" if enabled else "disabled"
+    if before.enabled is enabled:
+        return views.moved(request, path, notice=f"portal.accounts.{done}_already", email=before.email)
+    undo = Undo(f"{path}/disable" if enabled else f"{path}/enable")
+    return views.moved(request, path, notice=f"portal.accounts.{done}", undo=undo, email=before.email)
 
 
 async def _shown(request: Call, *, error: Refusal | None = None) -> Response[bytes]:

@@ -4,9 +4,8 @@ Not here: the verdicts (`services/doctor.py`), health for programs (`api/health.
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
-import msgspec
 from litestar.response import Response
 from msgspec.structs import replace
 
@@ -26,17 +25,6 @@ _SHORT: Final = {
     ("doctor.push.receiver", "rpcNotify"): "doctor.push.receiver.rpcNotify",
 }
 """The page's text for a receiver, by the text that commands use and the channel."""
-
-
-class Line(msgspec.Struct, frozen=True):
-    """A finding, rendered for the page."""
-
-    subject: str
-    state: str
-    """`bad`, `warning` or `good`."""
-    text: str
-    remedy: str | None
-    details: tuple[str, ...]
 
 
 @page("GET", "/admin/health", access=Action.INSTALLATION_READ)
@@ -64,20 +52,21 @@ async def show(request: Call) -> Response[bytes]:
     )
 
 
-def _line(visitor: Visitor, finding: Finding) -> Line:
-    return Line(
-        finding.subject,
-        "bad" if not finding.well else "warning" if finding.noted else "good",
-        _sentence(phrases.said(finding.said, visitor.language)),
-        None if finding.remedy is None else _sentence(phrases.said((finding.remedy,), visitor.language)),
-        tuple(_detail(visitor, each) for each in finding.details),
-    )
+def _line(visitor: Visitor, finding: Finding) -> dict[str, Any]:
+    """A finding for the page, in sentences: commands print its phrases after a name and a colon."""
+    return {
+        "subject": finding.subject,
+        "state": "bad" if not finding.well else "warning" if finding.noted else "good",
+        "text": words.sentence(phrases.said(finding.said, visitor.language)),
+        "remedy": finding.remedy and words.sentence(phrases.said((finding.remedy,), visitor.language)),
+        "details": [_detail(visitor, each) for each in finding.details],
+    }
 
 
 def _detail(visitor: Visitor, told: Sequence[Phrase]) -> str:
     text = phrases.said(map(_short, told), visitor.language)
     # A Korean detail may begin with a name: keep its case.
-    return _sentence(text) if visitor.language is Language.ENGLISH else words.ended(text)
+    return words.sentence(text) if visitor.language is Language.ENGLISH else words.ended(text)
 
 
 def _short(told: Phrase) -> Phrase:
@@ -88,8 +77,3 @@ def _short(told: Phrase) -> Phrase:
 def _meaning(visitor: Visitor, reason: str) -> str | None:
     """The meaning of a rejection reason; None for a reason recorded by an older version."""
     return catalogue.of_portal(visitor.language).get("portal.health.rejection." + reason)
-
-
-def _sentence(text: str) -> str:
-    """The text as a full sentence: commands print it after a name and a colon."""
-    return words.ended(f"{text[:1].upper()}{text[1:]}")
