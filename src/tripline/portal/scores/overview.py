@@ -3,24 +3,19 @@
 Not here: finding it (`services/scores/attention.py`), pages of one vehicle, person or company (`subjects.py`).
 """
 
-from typing import Final
-
 from litestar.response import Response
 
 from tripline.domain.access import Action, Authority
 from tripline.domain.attention import Attention
 from tripline.domain.ids import VehicleId
 from tripline.domain.scores import why_not
-from tripline.domain.trends import Subject
 from tripline.http.context import Call, context_of
 from tripline.portal.frame import views
 from tripline.portal.frame.page import page
-from tripline.portal.frame.visitors import Visitor, visitor_in
-from tripline.portal.scores.subjects import numbers_of
+from tripline.portal.frame.visitors import Visitor, visitor_and
+from tripline.portal.scores.subjects import PLACES, numbers_of
 from tripline.services.scores import attention
 from tripline.store.transactions import ReadTx
-
-PLACES: Final = {Subject.VEHICLE: "/scores/vehicles/", Subject.DRIVER: "/scores/people/"}
 
 
 @page("GET", "/scores", access=Action.DRIVING_READ)
@@ -28,14 +23,13 @@ async def overview(request: Call) -> Response[bytes]:
     """Scores that need attention."""
     context = context_of(request)
 
-    def work(tx: ReadTx) -> tuple[Visitor, Attention | None, dict[VehicleId, str | None]]:
-        visitor = visitor_in(tx, request)
+    def work(tx: ReadTx, visitor: Visitor) -> tuple[Attention | None, dict[VehicleId, str | None]]:
         if visitor.role is Authority.DRIVER:
-            return visitor, None, {}
+            return None, {}
         found = attention.read(tx, actor=visitor.actor, now_ms=context.clock(), zone=context.time_zone)
-        return visitor, found, numbers_of(tx, found.waiting)
+        return found, numbers_of(tx, found.waiting)
 
-    visitor, found, numbers = await context.store.read(work)
+    visitor, (found, numbers) = await visitor_and(request, work, short=False)
     if found is None:
         return views.moved(request, f"/scores/people/{visitor.actor.user_id}")
     company_id = visitor.actor.company_id

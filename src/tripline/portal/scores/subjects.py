@@ -7,9 +7,8 @@ Not here: the chart (`charts.py`), the figures (`services/scores/trends.py`).
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
-from typing import Final
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
 
 import msgspec
 from litestar.response import Response
@@ -18,12 +17,12 @@ from tripline.domain import trends
 from tripline.domain.access import Action, Thing
 from tripline.domain.disputes import Dispute, State
 from tripline.domain.ids import CompanyId, VehicleId
-from tripline.domain.trends import NOTHING, Period, RankedBy, Subject, Sums
+from tripline.domain.trends import NOTHING, Period, Subject, Sums
 from tripline.http import parameters
 from tripline.http.context import Call, context_of
 from tripline.portal.frame import addresses, views
 from tripline.portal.frame.page import page
-from tripline.portal.frame.visitors import Visitor, visitor_in
+from tripline.portal.frame.visitors import Visitor, visitor_and
 from tripline.portal.scores import charts, policy_words
 from tripline.scoring import quality
 from tripline.services import admission
@@ -52,7 +51,7 @@ _PERIOD: Final = "period"
 _OF: Final = "of"
 _THINGS: Final = {Subject.VEHICLE: Thing.VEHICLE, Subject.DRIVER: Thing.USER, Subject.COMPANY: Thing.COMPANY}
 _OWNERS: Final = {Subject.VEHICLE: Owner.VEHICLE, Subject.DRIVER: Owner.DRIVER}
-_PLACES: Final = {Subject.VEHICLE: "/scores/vehicles/", Subject.DRIVER: "/scores/people/"}
+PLACES: Final = {Subject.VEHICLE: "/scores/vehicles/", Subject.DRIVER: "/scores/people/"}
 _TEXTS: Final = "portal.scores."
 
 
@@ -89,24 +88,6 @@ class Ranked(msgspec.Struct, frozen=True, kw_only=True):
     sums: Sums
 
 
-class Shown(msgspec.Struct, frozen=True, kw_only=True):
-    """The contents of a page."""
-
-    name: str | None
-    points: list[Point]
-    trips: Trips | None = None
-    ranking: tuple[Ranked, ...] = ()
-    by: RankedBy = RankedBy.SCORE
-    """The value that the ranking compares."""
-    after: str | None = None
-    """Last member of this page of the ranking; None: nothing follows."""
-    waiting: tuple[Dispute, ...] = ()
-    numbers: Mapping[VehicleId, str | None] = MappingProxyType({})
-    """Numbers of the vehicles of the waiting disputes."""
-    policies: tuple[Policy, ...] = ()
-    """Policies of the scores in the chart, the latest first."""
-
-
 @page("GET", "/scores/vehicles/{vehicleId}", access=Action.DRIVING_READ)
 async def vehicle(request: Call) -> Response[bytes]:
     """The scores of a vehicle."""
@@ -133,49 +114,48 @@ async def _show(request: Call, kind: Subject, name: str) -> Response[bytes]:
     today = trends.day_of(context.clock(), context.time_zone)
     first = trends.first_day(today - SPANS[period], period)
 
-    def work(tx: ReadTx) -> tuple[Visitor, Shown]:
-        visitor = visitor_in(tx, request)
+    def work(tx: ReadTx, visitor: Visitor) -> tuple[list[Point], tuple[Policy, ...], dict[str, Any]]:
         admission.admit(tx, visitor.actor, Action.DRIVING_READ, service.THINGS[kind], of)
         points = service.trend(tx, kind, of, period, first=first, last=today, ascending=True, limit=SPANS[period] + 1)
-        shown = Shown(name=history.name_of(tx, _THINGS[kind], of), points=points, policies=_policies(tx, points))
-        if kind is not Subject.COMPANY:
-            return visitor, msgspec.structs.replace(shown, trips=_trips(tx, _OWNERS[kind], of))
-        return visitor, _with_ranking(tx, request, visitor, shown, of, ranked, period, today)
+        shown: dict[str, Any] = {"name": history.name_of(tx, _THINGS[kind], of), "trips": None, "after": None}
+        if kind is Subject.COMPANY:
+            shown |= _ranking(tx, request, visitor, of, ranked, period, today)
+        else:
+            shown["trips"] = _trips(tx, _OWNERS[kind], of)
+        return points, _policies(tx, points), shown
 
-    visitor, shown = await context.store.read(work)
-    here = request.scope["path"]
-    kept = [(_OF, ranked.value)] if kind is Subject.COMPANY else []
+    visitor, (points, weighed, shown) = await visitor_and(request, work, short=False)
+    here, name, after = request.scope["path"], shown["name"], shown["after"]
+    kept = [*([(_OF, ranked.value)] if kind is Subject.COMPANY else []), (_PERIOD, period.value)]
     whole = NOTHING
-    for point in shown.points:
+    for point in points:
         whole = whole.plus(point.sums)
     return views.show(
         request,
         "scores/subject.html",
-        title=views.Plain(visitor.say(_TEXTS + "of", name=shown.name or visitor.say("portal.record.elsewhere"))),
+        title=views.Plain(visitor.say(_TEXTS + "of", name=name or visitor.say("portal.record.elsewhere"))),
         shown=shown,
-        weighed=policy_words.of(visitor, shown.policies),
+        weighed=policy_words.of(visitor, weighed),
         kind=kind.value,
-        chart=charts.of(shown.points, period, first=first, last=trends.first_day(today, period)),
+        chart=charts.of(points, period, first=first, last=trends.first_day(today, period)),
         whole=whole if whole.trips else None,
         badge=whole.badge if whole.trips else None,
-        percentile=shown.points[-1].percentile if shown.points else None,
+        percentile=points[-1].percentile if points else None,
         span=_TEXTS + "span." + period.value,
         tabs=[
             {
                 "text": visitor.say(_TEXTS + "by." + each.value),
-                "href": addresses.of(here, [*kept, (_PERIOD, each.value)]),
+                "href": addresses.of(here, [*kept[:-1], (_PERIOD, each.value)]),
                 "current": each is period,
             }
             for each in Period
         ],
         rankings=[
             (_TEXTS + each.value, addresses.of(here, [(_OF, each.value), (_PERIOD, period.value)]), each is ranked)
-            for each in _PLACES
+            for each in PLACES
         ],
-        next=addresses.of(here, [*kept, (_PERIOD, period.value), (addresses.AFTER, shown.after)])
-        if shown.after
-        else None,
-        first_page=addresses.of(here, [*kept, (_PERIOD, period.value)]) if query.get(addresses.AFTER) else None,
+        next=addresses.of(here, [*kept, (addresses.AFTER, after)]) if after else None,
+        first_page=addresses.of(here, kept) if query.get(addresses.AFTER) else None,
         record={Subject.VEHICLE: "/fleet/vehicles/", Subject.DRIVER: None, Subject.COMPANY: "/fleet/companies/"}[kind],
         of=of,
         width=charts.WIDTH,
@@ -225,33 +205,32 @@ def _limit_known(judged: bytes | None) -> float:
     return 0.0 if judged is None else quality.read(judged).limits.known
 
 
-def _with_ranking(
-    tx: ReadTx, request: Call, visitor: Visitor, shown: Shown, of: str, ranked: Subject, period: Period, today: int
-) -> Shown:
-    """The contents with a page of the ranking in the current period, and with waiting disputes."""
+def _ranking(
+    tx: ReadTx, request: Call, visitor: Visitor, of: str, ranked: Subject, period: Period, today: int
+) -> dict[str, Any]:
+    """A page of the ranking in the current period, what it compares, its last member if more follow, and waiting
+    disputes with the numbers of their vehicles."""
     by, found = service.ranking(
         *(tx, ranked, of, period),
         day=trends.first_day(today, period),
         after=parameters.query_id(request.query_params, addresses.AFTER),
         limit=RANKED + 1,
     )
-    places = tuple(
+    places = [
         Ranked(
             rank=each.rank,
             name=history.name_of(tx, _THINGS[ranked], each.subject),
-            href=_PLACES[ranked] + each.subject,
+            href=PLACES[ranked] + each.subject,
             compared=each.compared,
             sums=each.sums,
         )
         for each in found[:RANKED]
-    )
+    ]
     waiting = disputes.of_company(
         tx, actor=visitor.actor, company_id=CompanyId(of), span=Span(limit=WAITING, ascending=True), state=State.OPEN
     )
     after = found[RANKED - 1].subject if len(found) > RANKED else None
-    return msgspec.structs.replace(
-        shown, ranking=places, by=by, after=after, waiting=tuple(waiting), numbers=numbers_of(tx, waiting)
-    )
+    return {"ranking": places, "by": by, "after": after, "waiting": waiting, "numbers": numbers_of(tx, waiting)}
 
 
 def numbers_of(tx: ReadTx, found: Iterable[Dispute]) -> dict[VehicleId, str | None]:
