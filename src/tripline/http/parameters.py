@@ -118,6 +118,11 @@ async def json_object(request: Call) -> dict[str, Any]:
     return object_in(await body(request))
 
 
+def whole(text: str, *, most_digits: int) -> int | None:
+    """The number written with up to so many decimal digits; None for any other text."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= most_digits else None
+
+
 def check_instant(name: str, at_ms: int | None) -> None:
     """Raise `BadParameter` unless the value is a possible instant in epoch ms."""
     if at_ms is not None and not 0 <= at_ms <= LATEST_MS:

@@ -13,7 +13,7 @@ from litestar.response import Response
 from tripline import observe
 from tripline.domain import applications, fields, people
 from tripline.domain.access import Action
-from tripline.domain.applications import State
+from tripline.domain.applications import Application, State
 from tripline.domain.refusals import Refusal
 from tripline.http import parameters, peers
 from tripline.http.context import Call, accounts_of, context_of
@@ -61,7 +61,7 @@ async def approve(request: Call) -> Response[bytes]:
     try:
         found = await context.store.write(decided)
     except Refusal as refusal:
-        return await _refused(request, refusal)
+        return await _shown(request, error=forms.of_form(refusal))
     context.signals.notify(observe.SIGNAL_MAIL_DUE)
     return views.moved(request, LIST, notice="portal.applications.approved", email=found.email)
 
@@ -84,26 +84,20 @@ async def reject(request: Call) -> Response[bytes]:
         )
         found = await context.store.write(decided)
     except Refusal as refusal:
-        return await _refused(request, refusal, typed=form.typed)
+        return await _shown(request, error=forms.of_form(refusal), typed=form.typed)
     context.signals.notify(observe.SIGNAL_MAIL_DUE)
     return views.moved(request, LIST, notice="portal.applications.rejected", email=found.email)
-
-
-async def _refused(request: Call, refusal: Refusal, **values: Any) -> Response[bytes]:
-    if refusal.kind in forms.NOT_OF_FORM:
-        raise refusal
-    return await _shown(request, error=refusal, **values)
 
 
 async def _shown(request: Call, *, error: Refusal | None = None, **values: Any) -> Response[bytes]:
     wanted = parameters.path_id(request, "applicationId")
 
-    def work(tx: ReadTx) -> Any:
-        visitor = visitor_in(tx, request)
-        found = service.read(tx, actor=visitor.actor, application_id=wanted)
-        return visitor, found, service.decider(tx, actor=visitor.actor, application=found)
+    def work(tx: ReadTx) -> tuple[Application, str | None]:
+        actor = visitor_in(tx, request).actor
+        found = service.read(tx, actor=actor, application_id=wanted)
+        return found, service.decider(tx, actor=actor, application=found)
 
-    _, found, decider = await context_of(request).store.read_short(work)
+    found, decider = await context_of(request).store.read_short(work)
     return views.show(
         request,
         "admin/application.html",

@@ -10,9 +10,10 @@ from litestar.response import Response
 from tripline.domain.access import Action
 from tripline.domain.maps import ImportState, ImportStep, KnownMap, Maps
 from tripline.domain.refusals import Refusal
+from tripline.http import parameters
 from tripline.http.context import Call, maps_of
 from tripline.http.operations import Value
-from tripline.language import kept, phrases
+from tripline.language import kept
 from tripline.portal.frame import base_map, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_of
@@ -51,7 +52,7 @@ async def progress(request: Call) -> Response[bytes]:
 
 def over(request: Call, found: Maps, area: str, *, since: str) -> Response[bytes]:
     """Back to all maps, with a notice if the area was imported since `since` (epoch ms)."""
-    since_ms = int(since) if since.isascii() and since.isdecimal() and len(since) <= _DIGITS else 0
+    since_ms = parameters.whole(since, most_digits=_DIGITS) or 0
     brought = (each.area for each in found.known if each.name == area and each.lost is None)
     if found.under_way is None and any(each is not None and each.imported_ms >= since_ms for each in brought):
         return views.moved(request, PATH, notice="portal.maps.imported", name=area)
@@ -75,19 +76,14 @@ def _shown(
         title="portal.maps.title",
         fragment=fragment,
         maps=found.known,
-        lost={each.name: _said(visitor, each.lost) for each in found.known if each.lost is not None},
+        lost={each.name: kept.said(each.lost, visitor.language) for each in found.known if each.lost is not None},
         standing=standing,
         running=under_way(found),
-        reason=None if standing is None or standing.record.reason is None else _said(visitor, standing.record.reason),
+        reason=standing and standing.record.reason and kept.said(standing.record.reason, visitor.language),
         steps=[(step, "done" if no < at else "current" if no == at else "next") for no, step in enumerate(_STEPS)],
         newest=_newest(found.known),
         **values,
     )
-
-
-def _said(visitor: Visitor, text: str) -> str:
-    """A stored reason for a failure, in the visitor's language."""
-    return phrases.said((kept.phrase_of(text),), visitor.language)
 
 
 def _newest(known: list[KnownMap]) -> str | None:

@@ -10,8 +10,9 @@ import contextlib
 import re
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping
+from enum import StrEnum
 from types import TracebackType
-from typing import IO, Any, Final
+from typing import IO, Any, Final, TypeVar
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -22,6 +23,8 @@ from tripline.domain.access import Gate
 from tripline.domain.refusals import BadParameter, Kind, Refusal
 from tripline.http import authentication, operations, parameters, permission, uploads
 from tripline.http.context import Call
+
+E = TypeVar("E", bound=StrEnum)
 
 CSRF: Final = "csrf"
 """The field that proves the form's origin; a script's request may send a header instead."""
@@ -100,6 +103,13 @@ class Form:
     def flag(self, name: str) -> bool:
         """True if the box is ticked."""
         return self.text(name) not in ("", "0", "false")
+
+    def one_of(self, name: str, values: type[E]) -> E:
+        """The field's value, one of these. Raises `BadParameter`."""
+        sent = self.text(name)
+        if sent not in frozenset(values):
+            raise BadParameter.missing(name)
+        return values(sent)
 
     def file(self, name: str) -> Upload | None:
         """The field's file, if any."""

@@ -35,10 +35,11 @@ def asked(form: Form, events: Collection[Event]) -> tuple[Event, int]:
     at = form.text(_AT)
     if event is None or not at:
         raise BadParameter.missing(_EVENT if event is None else _AT)
-    if not (at.isascii() and at.isdecimal() and len(at) <= _DIGITS):
+    at_ms = parameters.whole(at, most_digits=_DIGITS)
+    if at_ms is None:
         raise BadParameter("between", field=_AT, least=0, most=parameters.LATEST_MS)
-    parameters.check_instant(_AT, int(at))
-    return Event(event), int(at)
+    parameters.check_instant(_AT, at_ms)
+    return Event(event), at_ms
 
 
 def require_of(form: Form, vehicle_ids: Collection[VehicleId]) -> None:

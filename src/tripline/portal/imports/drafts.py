@@ -216,8 +216,7 @@ def tab_of(request: Call, found: Draft) -> str:
 
 def number(request: Call, name: str) -> int | None:
     """A row number in the query, if any."""
-    text = request.query_params.get(name, "")
-    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER else None
+    return parameters.whole(request.query_params.get(name, ""), most_digits=_LONGEST_NUMBER)
 
 
 async def _matching(

@@ -9,6 +9,7 @@ from litestar.response import Response
 
 from tripline.domain.import_drafts import Draft, NotNow
 from tripline.domain.refusals import NotFound, Refusal
+from tripline.http import parameters
 from tripline.http.context import Call, context_of
 from tripline.http.operations import Value
 from tripline.portal.frame import digests, forms, record_forms, views
@@ -173,15 +174,17 @@ async def _read(request: Call, visitor: Visitor) -> RowView:
 def _number(request: Call) -> int:
     """The row in the address. Raises `NotFound`."""
     text: str = request.path_params["row"]
-    if not (text.isascii() and text.isdecimal() and len(text) <= _LONGEST):
+    number = parameters.whole(text, most_digits=_LONGEST)
+    if number is None:
         raise NotFound("row", row=text[:_LONGEST])
-    return int(text)
+    return number
 
 
 def _cells(form: forms.Form) -> dict[int, str]:
     """The submitted cells by column index, not stripped."""
-    places = (name.removeprefix(CELL) for name in form.typed if name.startswith(CELL))
-    return {int(at): form.secret(f"{CELL}{at}") for at in places if at.isascii() and at.isdecimal() and len(at) < 4}
+    names = [name for name in form.typed if name.startswith(CELL)]
+    places = ((parameters.whole(name.removeprefix(CELL), most_digits=3), name) for name in names)
+    return {at: form.secret(name) for at, name in places if at is not None}
 
 
 def _skip(form: forms.Form) -> bool | None:

@@ -6,52 +6,34 @@ an administrator changes them.
 Not here: the list of messages (`lists/messages.py`).
 """
 
-from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Any, Final
 
-import msgspec
 from litestar.response import Response
 
 from tripline.domain import access, companies, pushes
-from tripline.domain.access import Action, Actor, Thing
+from tripline.domain.access import Action, Thing
 from tripline.domain.companies import Company
 from tripline.domain.device_messages import EVENT_NUMBERS, TRIP_NUMBERS
-from tripline.domain.ids import CompanyId
-from tripline.domain.pushes import Channel, Mute, Selector, State
-from tripline.domain.refusals import BadParameter, Refusal
+from tripline.domain.pushes import Channel, Selector, State
+from tripline.domain.refusals import Refusal
 from tripline.http import changes, parameters
 from tripline.http.context import Call, context_of, trials_of
-from tripline.language import kept, phrases
+from tripline.language import kept
 from tripline.portal.frame import digests, forms, views
 from tripline.portal.frame.deletions import GoesChanged
-from tripline.portal.frame.forms import Form
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_of
 from tripline.services import admission, notifications
 from tripline.services.fleet import companies as company_service
 from tripline.services.push import http_requests, resender, secrets, service
 from tripline.services.push.trials import Trial
-from tripline.store.push.parked import Counts, Which
+from tripline.store.push.parked import Which
 from tripline.store.push.queue import Addresses
 from tripline.store.push.secrets import Secret
 from tripline.store.transactions import ReadTx, WriteTx
 
 OTHERS: Final = (Selector.RPC.value, Selector.CONNECTION.value, Selector.NETWORK_STATUS.value, Selector.DISPUTE.value)
 KNOWN: Final = (*TRIP_NUMBERS, *EVENT_NUMBERS, *OTHERS)
-
-
-class PushesView(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of a company's pushes, for the overview."""
-
-    urls: dict[str, str | None]
-    """Address of each channel, without user, password and query."""
-    wanted: tuple[int, ...]
-    unread: bool
-    """The registered selection contains no number that is supported."""
-    counts: Counts
-    mute: Sequence[Mute]
-    secret: str
-    """Digest of the signing secret."""
 
 
 @page("GET", "/pushes", access=Action.PUSH_MANAGE)
@@ -69,8 +51,10 @@ async def test(request: Call) -> Response[bytes]:
     form = await forms.read(request)
     visitor = await visitor_of(request)
     try:
-        channel = _channel(form)
-        trial = await trials_of(request).send(actor=visitor.actor, company_id=own_of(visitor.actor), channel=channel)
+        channel = form.one_of("channel", Channel)
+        trial = await trials_of(request).send(
+            actor=visitor.actor, company_id=access.company_of(visitor.actor), channel=channel
+        )
     except pushes.NoAddress as refusal:
         return await _overview(request, visitor, error=refusal)
     return await _overview(request, visitor, trial=trial)
@@ -82,7 +66,7 @@ async def show_secret(request: Call) -> Response[bytes]:
     await forms.read(request)
     visitor = await visitor_of(request)
     context = context_of(request)
-    own, now_ms = own_of(visitor.actor), context.clock()
+    own, now_ms = access.company_of(visitor.actor), context.clock()
     found = await context.store.write(lambda tx: service.secret(tx, actor=visitor.actor, company_id=own, now_ms=now_ms))
     return _secret(request, found, now_ms)
 
@@ -93,7 +77,7 @@ async def rotate(request: Call) -> Response[bytes]:
     form = await forms.read(request)
     visitor = await visitor_of(request)
     context = context_of(request)
-    own, by = own_of(visitor.actor), changes.by(request, visitor.actor)
+    own, by = access.company_of(visitor.actor), changes.by(request, visitor.actor)
 
     def work(tx: WriteTx) -> Secret:
         if form.text("digest") != _digest(service.kept_secret(tx, actor=visitor.actor, company_id=own)):
@@ -114,8 +98,8 @@ async def send(request: Call) -> Response[bytes]:
     form = await forms.read(request)
     visitor = await visitor_of(request)
     context = context_of(request)
-    own, now_ms = own_of(visitor.actor), context.clock()
-    state = _state(form)
+    own, now_ms = access.company_of(visitor.actor), context.clock()
+    state = form.one_of("state", State)
     chosen = [parameters.uuid_of(each, "messageId") for each in form.many("messageId")]
     there = f"/pushes/messages?state={state.value}"
     told = (*notifications.company_changed(own), *notifications.PUSH_DUE)
@@ -144,21 +128,22 @@ async def send(request: Call) -> Response[bytes]:
 async def _overview(
     request: Call, visitor: Visitor, *, error: Refusal | None = None, trial: Trial | None = None
 ) -> Response[bytes]:
-    own = own_of(visitor.actor)
+    own = access.company_of(visitor.actor)
 
-    def work(tx: ReadTx) -> PushesView:
+    def work(tx: ReadTx) -> dict[str, Any]:
         admission.admit(tx, visitor.actor, Action.PUSH_MANAGE, Thing.COMPANY, own)
         company = company_service.read(tx, actor=visitor.actor, company_id=own)
         wanted = pushes.selected(company.notify_msg_type)
-        known = tuple(number for number in KNOWN if number in wanted)
-        return PushesView(
-            urls=_urls(company),
-            wanted=known,
-            unread=company.notify_msg_type is not None and not known,
-            counts=service.counts(tx, actor=visitor.actor, company_id=own),
-            mute=service.mute(tx, actor=visitor.actor, company_id=own),
-            secret=_digest(service.kept_secret(tx, actor=visitor.actor, company_id=own)),
-        )
+        known = [number for number in KNOWN if number in wanted]
+        return {
+            "urls": _urls(company),
+            "wanted": known,
+            # The registered selection has no number that is supported.
+            "unread": company.notify_msg_type is not None and not known,
+            "counts": service.counts(tx, actor=visitor.actor, company_id=own),
+            "mute": service.mute(tx, actor=visitor.actor, company_id=own),
+            "secret": _digest(service.kept_secret(tx, actor=visitor.actor, company_id=own)),
+        }
 
     shown = await context_of(request).store.read(work)
     return views.show(
@@ -168,7 +153,7 @@ async def _overview(
         error=error,
         shown=shown,
         trial=trial,
-        trouble=_trouble(visitor),
+        trouble=lambda text: kept.said(text, visitor.language),
     )
 
 
@@ -194,27 +179,3 @@ def _urls(company: Company) -> dict[str, str | None]:
     bare = companies.without_credentials(company)
     found = Addresses(bare.notify_host, bare.rpc_notify_host, bare.rpc_notify_port, bare.rpc_notify_base_path, None)
     return {channel.value: http_requests.url_of(channel, found) for channel in Channel}
-
-
-def _trouble(visitor: Visitor) -> Callable[[str | None], str]:
-    """A function that renders a delivery error in the visitor's language."""
-    return lambda text: "" if text is None else phrases.said((kept.phrase_of(text),), visitor.language)
-
-
-def own_of(actor: Actor) -> CompanyId:
-    """The company whose messages the actor manages. Raises `Forbidden` for an account without a company."""
-    return access.company_of(actor)
-
-
-def _channel(form: Form) -> Channel:
-    sent = form.text("channel")
-    if sent not in set(Channel):
-        raise BadParameter.missing("channel")
-    return Channel(sent)
-
-
-def _state(form: Form) -> State:
-    sent = form.text("state")
-    if sent not in set(State):
-        raise BadParameter.missing("state")
-    return State(sent)

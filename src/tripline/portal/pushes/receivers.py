@@ -10,19 +10,19 @@ from typing import Any, Final
 
 from litestar.response import Response
 
-from tripline.domain import companies, fields, pushes
+from tripline.domain import access, companies, fields, pushes
 from tripline.domain.access import Action
 from tripline.domain.companies import Company
 from tripline.domain.device_messages import EVENT_NUMBERS, TRIP_NUMBERS
 from tripline.domain.refusals import BadParameter, Refusal
-from tripline.http import changes
+from tripline.http import changes, parameters
 from tripline.http.context import Call, context_of
 from tripline.portal.frame import forms, record_forms, views, words
 from tripline.portal.frame.forms import Form
 from tripline.portal.frame.page import page
 from tripline.portal.frame.record_forms import FormValues
 from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_of
-from tripline.portal.pushes.pushes import KNOWN, OTHERS, own_of
+from tripline.portal.pushes.pushes import KNOWN, OTHERS
 from tripline.services import notifications
 from tripline.services.fleet import companies as company_service
 from tripline.store.transactions import ReadTx, WriteTx
@@ -45,7 +45,7 @@ async def addresses_form(request: Call) -> Response[bytes]:
     visitor, company = await visitor_and(
         request,
         lambda tx, visitor: company_service.find(
-            tx, actor=visitor.actor, action=Action.COMPANY_MODIFY, company_id=own_of(visitor.actor)
+            tx, actor=visitor.actor, action=Action.COMPANY_MODIFY, company_id=access.company_of(visitor.actor)
         ),
     )
     return _form(request, visitor, record_forms.shown(_texts(company)))
@@ -55,7 +55,7 @@ async def addresses_form(request: Call) -> Response[bytes]:
 async def change(request: Call) -> Response[bytes]:
     """Store the addresses and the wanted messages; messages waiting for a changed address are sent at once."""
     form, visitor = await forms.read(request), await visitor_of(request)
-    context, own, said = context_of(request), own_of(visitor.actor), _said(form)
+    context, own, said = context_of(request), access.company_of(visitor.actor), _said(form)
 
     def find(tx: ReadTx) -> Company:
         return company_service.find(tx, actor=visitor.actor, action=Action.COMPANY_MODIFY, company_id=own)
@@ -132,9 +132,10 @@ def _named(said: Mapping[str, str], company: Company) -> dict[str, Any]:
 
 
 def _port(name: str, text: str) -> int | None:
-    if text and not (text.isascii() and text.isdecimal() and len(text) <= 5):
+    port = parameters.whole(text, most_digits=5)
+    if text and port is None:
         raise BadParameter("number", field=name)
-    return int(text) if text else None
+    return port
 
 
 def _numbers(found: Iterable[str]) -> str:

@@ -64,14 +64,14 @@ async def _line(
     request: Call, visitor: Visitor, *, error: Refusal | None = None, away: bool = False, status: int | None = None
 ) -> Response[bytes]:
     context = context_of(request)
-    before = windows.text(request, "before")
+    before = parameters.whole(windows.text(request, "before"), most_digits=18)
 
     def work(tx: ReadTx) -> Known:
         return pauses.read(
             tx,
             actor=visitor.actor,
             sensor_id=parameters.sensor_id(request),
-            before=RowNo(int(before)) if before.isdecimal() and before.isascii() and len(before) < 19 else None,
+            before=None if before is None else RowNo(before),
             limit=CHANGES + 1,
             now_ms=context.clock(),
         )

@@ -45,6 +45,7 @@ _POLICY, _FROM, _RESCORE, _SHOWN = "policy", "from", "rescore", "shown"
 _LABELS: Final = {_POLICY: "portal.policy.policy", _FROM: "portal.policy.from"}
 _REFUSES: Final = (UnderWay, ChangedMeanwhile)
 _DIGITS: Final = 10
+"""Of the number of a policy; none has the number 0."""
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -268,7 +269,7 @@ def _read(tx: ReadTx, request: Call, visitor: Visitor, asked: Any) -> Shown:
         behind = service.to_score(tx, company_id, in_force.no, from_ms=in_force.since_ms, zone=context.time_zone)
     wanted = None
     if text := asked.get(_POLICY, ""):
-        no = None if text == NONE else policy_service.known(tx, _number(text)).no
+        no = None if text == NONE else policy_service.known(tx, parameters.whole(text, most_digits=_DIGITS) or 0).no
         now = next((each for each in known if each.no == in_force.no), None)
         then_no = service.in_force_without(tx, company_id).no if no is None else no
         then = next((each for each in known if each.no == then_no), None)
@@ -340,11 +341,6 @@ def _shown(
 def _state(shown: Shown) -> str:
     """Digest of the choices that the page shows, to notice those of other people."""
     return digests.of({"choices": repr([(each.no, each.from_ms) for each in shown.choices])})
-
-
-def _number(text: str) -> int:
-    """The number of a policy; 0 for other texts, which no policy has."""
-    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _DIGITS else 0
 
 
 def _path(company_id: CompanyId) -> str:

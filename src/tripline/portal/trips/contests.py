@@ -12,7 +12,6 @@ from tripline.domain import fields
 from tripline.domain.access import Action, Thing
 from tripline.domain.disputes import AlreadyDisputed, Dispute, NotOpen, OwnDispute, Reason, TooManyDisputes
 from tripline.domain.fields import LONG_TEXT_MAX
-from tripline.domain.ids import TripId
 from tripline.domain.refusals import BadParameter, NotFound, Refusal
 from tripline.http import parameters
 from tripline.http.context import Call, context_of, scores_of
@@ -55,7 +54,7 @@ async def contest_form(request: Call) -> Response[bytes]:
 async def contest(request: Call) -> Response[bytes]:
     """Contest a trip or one of its events."""
     form = await forms.read(request)
-    context, trip_id = context_of(request), _trip_id(request)
+    context, trip_id = context_of(request), parameters.trip_id(request)
     visitor = await visitor_of(request)
     event_id = form.text("event")
     try:
@@ -71,9 +70,7 @@ async def contest(request: Call) -> Response[bytes]:
             mail=visitor.language if form.flag("mail") else None,
         )
     except Refusal as refusal:
-        if refusal.kind in forms.NOT_OF_FORM:
-            raise
-        return await _contest(request, event_id=event_id, form=form, error=refusal)
+        return await _contest(request, event_id=event_id, form=form, error=forms.of_form(refusal))
     notifications.send(context.signals, service.CHANGED)
     return views.moved(request, f"{PATH}/{trip_id}", notice="portal.trip.contest.sent")
 
@@ -118,9 +115,7 @@ async def decide(request: Call) -> Response[bytes]:
     try:
         decided = await context.store.write(work)
     except Refusal as refusal:
-        if refusal.kind in forms.NOT_OF_FORM:
-            raise
-        return await _decision(request, answer=form.text("answer"), error=refusal)
+        return await _decision(request, answer=form.text("answer"), error=forms.of_form(refusal))
     notifications.send(context.signals, service.CHANGED)
     notice = "portal.trip.decide.accepted" if accept else "portal.trip.decide.rejected"
     return views.moved(request, f"{PATH}/{decided.trip_id}", notice=notice)
@@ -129,7 +124,7 @@ async def decide(request: Call) -> Response[bytes]:
 async def _contest(
     request: Call, *, event_id: str, form: forms.Form | None = None, error: Refusal | None = None
 ) -> Response[bytes]:
-    trip_id = _trip_id(request)
+    trip_id = parameters.trip_id(request)
 
     def admitted(tx: ReadTx) -> Visitor:
         visitor = visitor_in(tx, request)
@@ -166,7 +161,7 @@ async def _decision(request: Call, *, answer: str = "", error: Refusal | None = 
 
     def work(tx: ReadTx, visitor: Visitor) -> ToDecide:
         found = service.to_preview(tx, actor=visitor.actor, dispute_id=dispute_id)
-        if found.dispute.trip_id != _trip_id(request):
+        if found.dispute.trip_id != parameters.trip_id(request):
             raise NotFound("id", thing=Thing.DISPUTE)
         return found
 
@@ -188,7 +183,3 @@ async def _decision(request: Call, *, answer: str = "", error: Refusal | None = 
         answer=answer,
         longest=LONG_TEXT_MAX,
     )
-
-
-def _trip_id(request: Call) -> TripId:
-    return TripId(parameters.path_id(request, "tripId"))

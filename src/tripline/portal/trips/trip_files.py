@@ -12,7 +12,6 @@ from litestar.response import Response
 
 from tripline.domain import fields, samples
 from tripline.domain.access import Action
-from tripline.domain.ids import TripId
 from tripline.domain.refusals import BadParameter
 from tripline.domain.stored_trips import StoredEvent
 from tripline.http import parameters
@@ -42,6 +41,7 @@ _SKETCH: Final = 600
 """Points of the track on paper."""
 _WIDE, _HIGH = 640, 360
 """Size of the track on paper."""
+_DIGITS: Final = 9
 _FORM: Final = Value(name="form", type=str, meaning="`gpx`, `csv` or `geojson`", example="gpx", required=True)
 _FROM: Final = Value(name="from", type=int, meaning="reports to leave out at the beginning", example=200)
 
@@ -87,7 +87,7 @@ async def file(request: Call) -> Response[bytes]:
 async def paper(request: Call) -> Response[bytes]:
     """A trip on one page of paper: sentence, track, points, and places for two signatures."""
     visitor, _, found = await _read(request)
-    told = await trip_page.told_of(request, _trip_id(request))
+    told = await trip_page.told_of(request, parameters.trip_id(request))
     sketch = await asyncio.to_thread(lambda: _sketch(track.of_packed(found.packed, found.rules, most=_SKETCH)))
     return views.show(
         request,
@@ -104,9 +104,9 @@ async def paper(request: Call) -> Response[bytes]:
 async def raw(request: Call) -> Response[bytes]:
     """The reports of a trip as the device sent them, and its device events."""
     visitor, view, found = await _read(request)
-    asked = request.query_params.get("from", "0")
+    asked = parameters.whole(request.query_params.get("from", ""), most_digits=_DIGITS) or 0
     count = len(found.packed) // samples.RECORD.size
-    first = min(int(asked), count) if asked.isascii() and asked.isdecimal() and len(asked) < len(str(2**31)) else 0
+    first = min(asked, count)
     size = samples.RECORD.size
     part = memoryview(found.packed)[first * size : (first + ROWS) * size]
     events: list[StoredEvent] = []
@@ -128,7 +128,7 @@ async def raw(request: Call) -> Response[bytes]:
 
 
 async def _read(request: Call) -> tuple[Visitor, TripView, TripSamples]:
-    trip_id = _trip_id(request)
+    trip_id = parameters.trip_id(request)
 
     def work(tx: ReadTx) -> tuple[Visitor, TripView, TripSamples]:
         visitor = visitor_in(tx, request)
@@ -149,7 +149,3 @@ def _sketch(found: "track.Track") -> str:
     if len(found.time_ms) < 2:
         return ""
     return track.outline(found, wide=_WIDE, high=_HIGH)
-
-
-def _trip_id(request: Call) -> TripId:
-    return TripId(parameters.path_id(request, "tripId"))

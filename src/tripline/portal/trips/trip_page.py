@@ -68,7 +68,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
 @page("GET", f"{PATH}/{{tripId}}", access=Action.DRIVING_READ, refuses=(TooLong,))
 async def show(request: Call) -> Response[bytes]:
     """A trip, its score, and what cost points."""
-    context, trip_id = context_of(request), TripId(parameters.path_id(request, "tripId"))
+    context, trip_id = context_of(request), parameters.trip_id(request)
 
     def version(tx: ReadTx) -> tuple[Visitor, str]:
         visitor = visitor_in(tx, request)

@@ -177,7 +177,7 @@ def _hours(found: VehicleDay, zone: ZoneInfo) -> list[tuple[str, float]]:
 
 
 def _admitted(tx: ReadTx, request: Call, visitor: Visitor) -> VehicleId:
-    vehicle_id = VehicleId(parameters.path_id(request, "vehicleId"))
+    vehicle_id = parameters.vehicle_id(request)
     admission.admit(tx, visitor.actor, Action.DRIVING_READ, Thing.VEHICLE, vehicle_id)
     return vehicle_id
 
