@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 
-from tripline.wire.described import about
+from tripline.wire.described import about, example_of
 from tripline.wire.rest import examples, quality
 from tripline.wire.rest.base import Id
 from tripline.wire.rest.disputes import Dispute
@@ -157,20 +157,7 @@ class ScoreExplanation(msgspec.Struct, frozen=True, rename="camel"):
         ),
     ]
     measures: Annotated[
-        DriveMeasures,
-        about(
-            "what else the samples tell; none of it changes the score",
-            {
-                "driving": 3480.0,
-                "overLimit": {"0": 40.0, "10": 12.0, "20": 0.0, "35": 0.0},
-                "longOverspeed": 0.0,
-                "cornering": 2,
-                "corneringSeconds": 3.0,
-                "idling": 420.0,
-                "nightShare": 0.0,
-                "longestDrive": 3480.0,
-            },
-        ),
+        DriveMeasures, about("what else the samples tell; none of it changes the score", example_of(DriveMeasures))
     ]
     quality: Annotated[quality.DataQuality, about("how good the samples were", quality.EXAMPLE)]
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 
 from tripline.domain.history import Entry, Event
-from tripline.wire.described import about
+from tripline.wire.described import about, example_of
 from tripline.wire.rest import examples
 from tripline.wire.rest.base import Id, record_of
 
@@ -54,7 +54,7 @@ class HistoryRecord(msgspec.Struct, rename="camel", kw_only=True):
         list[ChangeRecord] | None,
         about(
             "the fields that changed; null: erased with the person or company that they told of",
-            [{"field": "vendor", "before": "Kia", "after": "Hyundai", "secret": False}],
+            [example_of(ChangeRecord)],
         ),
     ]
 

@@ -11,20 +11,15 @@ from msgspec import UNSET, UnsetType
 
 from tripline.domain.ids import SensorId
 from tripline.domain.stored_trips import StoredMicrotrip
-from tripline.wire.described import about
+from tripline.wire.described import about, example_of
 from tripline.wire.device import stored_payloads as device_stored_payloads
 from tripline.wire.rest import examples
 from tripline.wire.rest import trips as rest_trips
 from tripline.wire.rest.base import Id
 
-_MICROTRIP: Final = {
+_MICROTRIP: Final = example_of(rest_trips.MicrotripRecord) | {
     "id": {"id": "1a2b3c40-c802-11ef-9d5c-6b1f6f2a4c11"},
     "createdTime": 1735689600000,
-    "tripId": examples.TRIP,
-    "sensorId": examples.SENSOR,
-    "vehicleId": examples.VEHICLE,
-    "companyId": examples.COMPANY,
-    "deviceType": "GPS",
     "ts": 1735689600000,
     "payload": {"tid": 1, "lat": 35.1577, "lon": 129.0591, "sp": 38, "clt": 1735689600000},
 }

@@ -7,12 +7,10 @@ import msgspec
 
 from tripline.domain.listed_trips import ListedTrip, TripSums
 from tripline.domain.vehicle_days import Drive, Ends, Point, VehicleDay
-from tripline.wire.described import about
+from tripline.wire.described import about, example_of
 from tripline.wire.rest import examples, quality
 from tripline.wire.rest.base import Id, record_of
 from tripline.wire.rest.tracks import NO_FIX, SAMPLES, NoFix, Samples
-
-_PLACE = {"lat": 37.5665, "lon": 126.978, "name": "Sejong-daero, Jung-gu"}
 
 
 class PlaceRecord(msgspec.Struct, frozen=True):
@@ -26,6 +24,9 @@ class PlaceRecord(msgspec.Struct, frozen=True):
             "road and place by the map, in the language of the request; null: no map names it", "Sejong-daero, Jung-gu"
         ),
     ]
+
+
+_PLACE = example_of(PlaceRecord)
 
 
 class ListedTripRecord(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
@@ -78,28 +79,7 @@ class ListedTripsLink(msgspec.Struct, frozen=True, rename="camel", kw_only=True)
     over_limit: Annotated[bool | None, about("as asked for", True)]
 
 
-_TRIP = {
-    "id": examples.TRIP,
-    "companyId": examples.COMPANY,
-    "vehicleId": examples.VEHICLE,
-    "vehicleNo": "12가3456",
-    "userId": examples.PERSON,
-    "startTs": 1735689600000,
-    "endTs": 1735693800000,
-    "beginPlace": _PLACE,
-    "endPlace": _PLACE,
-    "state": "scored",
-    "notScored": None,
-    "score": 93.4,
-    "limitKnown": 0.9,
-    "harshKnown": True,
-    "distance": 49162.0,
-    "driving": 4110.0,
-    "accel": 1,
-    "deAccel": 0,
-    "overSpeed": 12,
-    "disputed": False,
-}
+_TRIP = example_of(ListedTripRecord) | {"notScored": None}
 
 
 class ListedTrips(msgspec.Struct, frozen=True, rename="camel"):
@@ -121,9 +101,6 @@ class DayItemRecord(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     trip: Annotated[ListedTripRecord | None, about("of a drive: the whole trip; null: a stop", _TRIP)]
 
 
-_ITEM = {"kind": "drive", "beginTs": 1735689600000, "endTs": 1735693800000, "place": None}
-
-
 class VehicleDayRecord(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """The drives and stops of one vehicle on one day."""
 
@@ -142,7 +119,7 @@ class VehicleDayRecord(msgspec.Struct, frozen=True, rename="camel", kw_only=True
     next_ts: Annotated[int | None, about("start of the first trip behind the day, epoch ms; null: none", 1735750000000)]
     score: Annotated[float | None, about("of the trips that began on the day, driven as one; null: none has one", 93.4)]
     limit_known: Annotated[float | None, about("`limitKnown` of these trips, by distance; null: no score", 0.9)]
-    items: Annotated[list[DayItemRecord], about("by time", [_ITEM | {"distance": 49162.0, "trip": _TRIP}])]
+    items: Annotated[list[DayItemRecord], about("by time", [example_of(DayItemRecord)])]
 
 
 class VehicleDayTrack(msgspec.Struct, frozen=True, rename="camel"):

@@ -8,7 +8,7 @@ import msgspec
 
 from tripline.domain.maps import ImportState, ImportStep, KnownMap, Standing
 from tripline.domain.maps import Maps as EveryMap
-from tripline.wire.described import about
+from tripline.wire.described import about, example_of
 from tripline.wire.rest.base import record_of
 
 
@@ -21,9 +21,6 @@ class Bounds(msgspec.Struct, frozen=True):
     north: Annotated[float, about("greatest latitude", 47.27)]
 
 
-_BOUNDS = {"west": 9.47, "south": 47.05, "east": 9.64, "north": 47.27}
-
-
 class Map(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """The map of an area. If its description is unreadable, only `area` and `lost` are set."""
 
@@ -34,7 +31,7 @@ class Map(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     roads: Annotated[int | None, about("how many roads it has", 5122)]
     places: Annotated[int | None, about("named places it has; null: imported before places were read", 36)]
     size: Annotated[int | None, about("bytes that it takes on disk", 2134017)]
-    bounds: Annotated[Bounds | None, about("what its roads lie within", _BOUNDS)]
+    bounds: Annotated[Bounds | None, about("what its roads lie within", example_of(Bounds))]
     lost: Annotated[str | None, about("why it cannot be read, for people; null: it can", None)]
 
 

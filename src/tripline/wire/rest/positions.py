@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import msgspec
 
 from tripline.domain.positions import Position
-from tripline.wire.described import about
+from tripline.wire.described import about, example_of
 from tripline.wire.rest import examples
 from tripline.wire.rest.base import Id
 
@@ -69,7 +69,7 @@ class Trail(msgspec.Struct, rename="camel", kw_only=True):
         list[TrailPoint],
         about(
             "by time; at most 2,000 points, of more samples evenly chosen ones",
-            [{"ts": 1735689600000, "lat": 35.1577, "lon": 129.0591, "speed": 38.0}],
+            [example_of(TrailPoint)],
         ),
     ]
 
@@ -81,17 +81,7 @@ class Positions(msgspec.Struct, rename="camel", kw_only=True):
         list[PositionRecord],
         about(
             "positions that are new, in the order of the vehicles' ids",
-            [
-                {
-                    "vehicleId": examples.VEHICLE,
-                    "ts": 1735689600000,
-                    "lat": 35.1577,
-                    "lon": 129.0591,
-                    "speed": 38.0,
-                    "heading": 270.5,
-                    "state": "DRIVING",
-                }
-            ],
+            [example_of(PositionRecord)],
         ),
     ]
     left: Annotated[

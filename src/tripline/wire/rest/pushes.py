@@ -8,7 +8,7 @@ import msgspec
 from tripline.domain import ids, pushes
 from tripline.domain.pushes import Mute, Parked
 from tripline.domain.refusals import BadParameter
-from tripline.wire.described import about
+from tripline.wire.described import about, example_of
 from tripline.wire.rest.base import Id, record_of
 
 IDS_MAX: Final = 1_000
@@ -43,7 +43,7 @@ class PushCounts(msgspec.Struct, rename="camel", kw_only=True):
         list[MuteReceiver],
         about(
             "servers that take messages and never answer",
-            [{"channel": "notify", "state": pushes.MUTE, "sinceTime": 1735689602000, "unconfirmed": 40}],
+            [example_of(MuteReceiver)],
         ),
     ]
     oldest_time: Annotated[

@@ -6,23 +6,9 @@ import msgspec
 
 from tripline.scoring import certainty
 from tripline.scoring.quality import Quality
-from tripline.wire.described import about
+from tripline.wire.described import about, example_of
 from tripline.wire.rest.base import record_of
 
-EXAMPLE: dict[str, object] = {
-    "samples": 3600,
-    "dropped": 2,
-    "periodMs": 1000,
-    "gaps": 0,
-    "speedRatio": 1.01,
-    "distance": "own",
-    "repairs": {"merged": 2},
-    "limits": {"tagged": 0.0, "implied": 0.0, "roadClass": 0.0, "default": 1.0, "none": 0.0},
-    "maps": [],
-    "speedStep": 1.0,
-    "harshSource": "speeds",
-    "eventPrecision": 0.99,
-}
 LIMIT_KNOWN: Final = about(
     "share of the distance whose speed limit the map tells, 0 to 1; null: it was not judged", 0.9
 )
@@ -62,7 +48,9 @@ class DataQuality(msgspec.Struct, frozen=True, rename="camel"):
         ),
     ]
     repairs: Annotated[dict[str, int], about("what was mended, and how often (docs/scoring.md)", {"merged": 2})]
-    limits: Annotated[LimitShares, about("shares of the distance by how the speed limit is known", EXAMPLE["limits"])]
+    limits: Annotated[
+        LimitShares, about("shares of the distance by how the speed limit is known", example_of(LimitShares))
+    ]
     maps: Annotated[
         list[str],
         about(
@@ -90,6 +78,9 @@ class DataQuality(msgspec.Struct, frozen=True, rename="camel"):
             0.99,
         ),
     ]
+
+
+EXAMPLE: Final = example_of(DataQuality) | {"maps": []}
 
 
 def data_quality(found: Quality) -> DataQuality:

@@ -4,7 +4,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from tripline.wire.described import about
+from tripline.wire.described import about, example_of
 from tripline.wire.rest import examples
 from tripline.wire.rest.base import Id
 from tripline.wire.rest.explanations import HarshEvent, LimitStretch, OverspeedStretch
@@ -21,7 +21,7 @@ class Samples(msgspec.Struct, frozen=True, rename="camel"):
 
 SAMPLES: Final = about(
     "at most 4,000: of more, those with the least and the greatest speed of equal parts",
-    {"ts": [1735691234000], "lat": [37.5665], "lon": [126.978], "speed": [41.0]},
+    example_of(Samples),
 )
 
 
@@ -34,7 +34,7 @@ class NoFix(msgspec.Struct, frozen=True, rename="camel"):
 
 NO_FIX: Final = about(
     "where the receiver had no position, so that samples are left out, by time",
-    [{"beginTs": 1735691240000, "endTs": 1735691247000}],
+    [example_of(NoFix)],
 )
 
 

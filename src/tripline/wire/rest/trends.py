@@ -4,41 +4,17 @@ from typing import Annotated
 
 import msgspec
 
-from tripline.wire.described import about
+from tripline.wire.described import about, example_of
 from tripline.wire.rest import examples
 from tripline.wire.rest.base import Id
-
-_SUMS = {
-    "score": 93.4,
-    "limitKnown": 0.9,
-    "harshKnown": 1.0,
-    "badge": "GOOD",
-    "count": 12,
-    "distance": 231400,
-    "driving": 15120.0,
-    "accel": 3,
-    "deAccel": 1,
-    "overSpeed": 28,
-    "per100Km": {"accel": 1.3, "deAccel": 0.4, "overSpeed": 12.1},
-    "over": 28.0,
-    "overShare": 0.0019,
-}
-_PERIOD = _SUMS | {
-    "date": "2025-01-01",
-    "startTime": 1735657200000,
-    "endTime": 1735743600000,
-    "percentile": 71.5,
-    "policies": [1],
-}
-_PLACE = _SUMS | {"id": examples.VEHICLE, "rank": 1, "compared": 93.4}
 
 
 class Per100Km(msgspec.Struct, frozen=True, rename="camel"):
     """Counts for each 100 km."""
 
-    accel: Annotated[float, about("sudden starts and accelerations", 1.5)]
-    de_accel: Annotated[float, about("sudden decelerations and stops", 0.5)]
-    over_speed: Annotated[float, about("samples above the limit with its tolerance", 12.0)]
+    accel: Annotated[float, about("sudden starts and accelerations", 1.3)]
+    de_accel: Annotated[float, about("sudden decelerations and stops", 0.4)]
+    over_speed: Annotated[float, about("samples above the limit with its tolerance", 12.1)]
 
 
 class TrendSums(msgspec.Struct, frozen=True, rename="camel"):
@@ -60,9 +36,7 @@ class TrendSums(msgspec.Struct, frozen=True, rename="camel"):
     accel: Annotated[int, about("sudden starts and accelerations", 3)]
     de_accel: Annotated[int, about("sudden decelerations and stops", 1)]
     over_speed: Annotated[int, about("samples above the limit with its tolerance", 28)]
-    per100_km: Annotated[
-        Per100Km, about("the counts for each 100 km", {"accel": 1.5, "deAccel": 0.5, "overSpeed": 12.0})
-    ]
+    per100_km: Annotated[Per100Km, about("the counts for each 100 km", example_of(Per100Km))]
     over: Annotated[float, about("seconds above the limit with its tolerance", 28.0)]
     over_share: Annotated[
         float | None,
@@ -100,7 +74,7 @@ class TrendLink(msgspec.Struct, frozen=True, rename="camel"):
 class Trend(msgspec.Struct, frozen=True, rename="camel"):
     """Periods with at least one scored trip."""
 
-    data: Annotated[list[TrendPeriod], about("the newest first, unless asked otherwise", [_PERIOD])]
+    data: Annotated[list[TrendPeriod], about("the newest first, unless asked otherwise", [example_of(TrendPeriod)])]
     next_page_link: Annotated[TrendLink | None, about("values of the query; null: nothing follows")]
     has_next: Annotated[bool, about("whether more follow", False)]
 
@@ -142,6 +116,6 @@ class Ranking(msgspec.Struct, frozen=True, rename="camel"):
         ),
     ]
 
-    data: Annotated[list[RankingPlace], about("the best first", [_PLACE])]
+    data: Annotated[list[RankingPlace], about("the best first", [example_of(RankingPlace)])]
     next_page_link: Annotated[RankingLink | None, about("values of the query; null: nothing follows")]
     has_next: Annotated[bool, about("whether more follow", False)]

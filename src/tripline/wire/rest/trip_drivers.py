@@ -6,11 +6,9 @@ import msgspec
 
 from tripline.domain.corrections import Totals, TripDriver
 from tripline.domain.trends import Sums
-from tripline.wire.described import about
+from tripline.wire.described import about, example_of
 from tripline.wire.rest import examples
 from tripline.wire.rest.base import Id, record_of
-
-_SUM = {"count": 12, "dist": 91234, "score": 87.31, "limitKnown": 0.9}
 
 
 class DrivenSum(msgspec.Struct, frozen=True, rename="camel"):
@@ -20,6 +18,9 @@ class DrivenSum(msgspec.Struct, frozen=True, rename="camel"):
     dist: Annotated[int, about("their distance, m", 91234)]
     score: Annotated[float | None, about("score of all of them; null: none", 87.31)]
     limit_known: Annotated[float | None, about("`limitKnown` of these, by distance; null: no score", 0.9)]
+
+
+_SUM = example_of(DrivenSum)
 
 
 class DriverChange(msgspec.Struct, frozen=True, rename="camel"):
