@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import uvloop
 
     from tripline.domain import rescorings
+    from tripline.domain.rescorings import Outcome
     from tripline.maintenance import rescore as maintenance
-    from tripline.services.scores.rescore import Outcome
     from tripline.store.scores import rescore as store
 else:
     uvloop = Later("uvloop")

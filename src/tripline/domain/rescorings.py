@@ -6,6 +6,7 @@ administrator can follow its progress.
 Not here: the work (`services/scores/rescorer.py`), rows (`store/scores/rescorings.py`).
 """
 
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 
@@ -71,6 +72,43 @@ class Touched(msgspec.Struct, frozen=True):
     bounds: Bounds | None = None
 
 
+class Outcome(msgspec.Struct, kw_only=True):
+    """Changes made by rescoring, or that it would make."""
+
+    judged: int = 0
+    same: int = 0
+    """Scores that stayed the same, and trips still without one."""
+    moved: int = 0
+    gained: int = 0
+    """Trips that had no score before."""
+    lost: int = 0
+    """Trips that lost their score."""
+    failed: int = 0
+    """A server retries their jobs with growing pauses."""
+    most: float = 0.0
+    """The largest change of a score."""
+    sum: float = 0.0
+    """Sum of the absolute changes."""
+    reasons: dict[str, int] = {}
+    """In a preview: reasons trips would lose their score."""
+
+    def compare(self, trip_nos: Sequence[int], before: Mapping[int, float], after: Mapping[int, float]) -> None:
+        """Count the changes of these trips; the mappings hold the scores of scored trips."""
+        for no in trip_nos:
+            self.judged += 1
+            if no in before and no in after and before[no] != after[no]:
+                change = abs(after[no] - before[no])
+                self.moved += 1
+                self.sum += change
+                self.most = max(self.most, change)
+            elif (no in before) == (no in after):
+                self.same += 1
+            elif no in after:
+                self.gained += 1
+            else:
+                self.lost += 1
+
+
 class Batch(msgspec.Struct, frozen=True):
     """Selected trips that wait to be scored."""
 
@@ -99,7 +137,7 @@ class Rescoring(msgspec.Struct, frozen=True, kw_only=True):
     looked_at: int
     """Number of trips examined."""
     outcome: bytes
-    """JSON of the counts (`services/scores/rescore.py`)."""
+    """JSON of an `Outcome`."""
     batch: Batch | None
     ended_ms: int | None
 
@@ -107,6 +145,11 @@ class Rescoring(msgspec.Struct, frozen=True, kw_only=True):
     def created_ms(self) -> int:
         """When it was requested."""
         return ids.ms_of_no(self.no)
+
+    @property
+    def counted(self) -> Outcome:
+        """The changes so far."""
+        return msgspec.json.decode(self.outcome, type=Outcome)
 
     @property
     def progress(self) -> float:

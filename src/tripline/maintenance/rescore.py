@@ -12,11 +12,11 @@ from tripline import clock, observe
 from tripline.adapters import data_folder
 from tripline.adapters.signals import local
 from tripline.config import Config
-from tripline.domain.rescorings import Touched
+from tripline.domain.rescorings import Outcome, Touched
 from tripline.maintenance import policies, stores
 from tripline.ports.outages import Outage
 from tripline.services.scores import rescore
-from tripline.services.scores.rescore import Outcome, Progress
+from tripline.services.scores.rescore import Progress
 from tripline.services.scores.scorer import Scorer
 from tripline.store import migrate
 from tripline.store.database import sqlite_files

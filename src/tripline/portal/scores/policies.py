@@ -17,7 +17,7 @@ from tripline.domain.access import Action, Thing
 from tripline.domain.ids import CompanyId, TripId
 from tripline.domain.policies import Source
 from tripline.domain.refusals import BadParameter, Refusal
-from tripline.domain.rescorings import Ended, Rescoring, RescoringRequest, Stage, UnderWay
+from tripline.domain.rescorings import Ended, Outcome, Rescoring, RescoringRequest, Stage, UnderWay
 from tripline.domain.scores import why_not
 from tripline.domain.shares import Holder
 from tripline.http import changes, parameters
@@ -32,7 +32,7 @@ from tripline.services import admission, notifications, shares
 from tripline.services.fleet import history
 from tripline.services.scores import policy_service, rescorings
 from tripline.services.scores.policy_service import InForce, PreviewUnderWay
-from tripline.services.scores.rescore import Outcome, Preview
+from tripline.services.scores.rescore import Preview
 from tripline.store.scores import policies, rescore
 from tripline.store.scores import rescorings as rescoring_rows
 from tripline.store.scores.policies import Chosen, ChosenFor, Policy
@@ -307,7 +307,7 @@ def _shown(
     busy: str | None = None,
 ) -> Response[bytes]:
     path, wanted, running = _path(shown.company_id), shown.wanted, shown.rescoring
-    counted = Outcome() if running is None else rescorings.counted(running)
+    counted = Outcome() if running is None else running.counted
     choice = None
     if wanted is not None:
         choice = NONE if wanted.no is None else str(wanted.no)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
+from tripline.domain.rescorings import Outcome
 from tripline.later import Later
 from tripline.ports.clocks import Clock
 from tripline.ports.maps import RoadMatcher
@@ -46,43 +47,6 @@ Progress = Callable[[int], None]
 """Called with the number of trips examined."""
 
 
-class Outcome(msgspec.Struct, kw_only=True):
-    """Changes made by rescoring, or that it would make."""
-
-    judged: int = 0
-    same: int = 0
-    """Scores that stayed the same, and trips still without one."""
-    moved: int = 0
-    gained: int = 0
-    """Trips that had no score before."""
-    lost: int = 0
-    """Trips that lost their score."""
-    failed: int = 0
-    """A server retries their jobs with growing pauses."""
-    most: float = 0.0
-    """The largest change of a score."""
-    sum: float = 0.0
-    """Sum of the absolute changes."""
-    reasons: dict[str, int] = {}
-    """In a preview: reasons trips would lose their score."""
-
-    def compare(self, trip_nos: Sequence[int], before: Mapping[int, float], after: Mapping[int, float]) -> None:
-        """Count the changes of these trips; the mappings hold the scores of scored trips."""
-        for no in trip_nos:
-            self.judged += 1
-            if no in before and no in after and before[no] != after[no]:
-                change = abs(after[no] - before[no])
-                self.moved += 1
-                self.sum += change
-                self.most = max(self.most, change)
-            elif (no in before) == (no in after):
-                self.same += 1
-            elif no in after:
-                self.gained += 1
-            else:
-                self.lost += 1
-
-
 class Mover(NamedTuple):
     """A trip whose score would change."""
 
@@ -107,7 +71,7 @@ class Preview(Outcome, kw_only=True):
     """Sum of their scores now."""
     after: float = 0.0
     """Sum of their scores by the policy."""
-    movers: list[Mover] = []
+    movers: list[Mover] = msgspec.field(default_factory=list)
     """The largest changes, the largest first."""
 
     def compare(self, trip_nos: Sequence[int], before: Mapping[int, float], after: Mapping[int, float]) -> None:

@@ -18,7 +18,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from tripline.domain.rescorings import NEXT, Batch, Cause, Rescoring, Touched
+from tripline.domain.rescorings import NEXT, Batch, Cause, Outcome, Rescoring, Touched
 from tripline.observe import SIGNAL_RESCORING_DUE, logger
 from tripline.ports.clocks import Clock
 from tripline.ports.maps import RoadMatcher
@@ -26,8 +26,8 @@ from tripline.ports.outages import Outage
 from tripline.ports.signals import Signals
 from tripline.services import notifications
 from tripline.services.poll_loop import PollLoop
-from tripline.services.scores import rescore, rescorings
-from tripline.services.scores.rescore import BITE, LOOK_S, Outcome
+from tripline.services.scores import rescore
+from tripline.services.scores.rescore import BITE, LOOK_S
 from tripline.services.scores.scorer import Scorer
 from tripline.store.scores import rescore as trips
 from tripline.store.scores import rescorings as rows
@@ -102,7 +102,7 @@ class Rescorer:
         own = await self._scorer.own_policy()
         known = await rescore.every_policy(self._store, own.rules)
         page = await self._page(taken, own.no)
-        outcome = rescorings.counted(taken)
+        outcome = taken.counted
         policy = None if taken.asked.policy is None else known[taken.asked.policy]
         await rescore.try_on(self._store, page.trip_nos, known, policy, outcome, self._roads, renew=lease.renew)
         return self._behind(lease.held, page, outcome)
@@ -114,7 +114,7 @@ class Rescorer:
             return replace(taken, due_ms=now_ms + GIVE_WAY_MS)
         own = await self._scorer.own_policy()
         page = await self._page(taken, own.no)
-        now = self._behind(taken, page, rescorings.counted(taken))
+        now = self._behind(taken, page, taken.counted)
         if not page.trip_nos:
             return now
         before = await self._store.read(lambda tx: trips.values(tx, page.trip_nos))
@@ -129,7 +129,7 @@ class Rescorer:
             if looks >= LOOKS:
                 return replace(taken, due_ms=self._clock() + GIVE_WAY_MS)
             await asyncio.sleep(LOOK_S)
-        outcome = rescorings.counted(taken)
+        outcome = taken.counted
         await rescore.count(self._store, batch.trip_nos, batch.before, left, outcome)
         return replace(taken, batch=None, outcome=msgspec.json.encode(outcome), due_ms=self._clock())
 
@@ -182,7 +182,7 @@ class Rescorer:
         if held and asks:
             notifications.send(self._signals, notifications.SCORING_DUE)
         if held and now.ended_ms is not None:
-            counted = rescorings.counted(now)
+            counted = now.counted
             log.info("rescoring.done", trips=counted.judged, moved=counted.moved, dry_run=now.asked.dry_run)
         return int(held and now.due_ms <= self._clock())
 

@@ -9,10 +9,9 @@ from tripline.domain import access, rescorings
 from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.ids import CompanyId, TimeIds
 from tripline.domain.refusals import BadParameter
-from tripline.domain.rescorings import NEXT, Cause, Ended, Rescoring, RescoringRequest
+from tripline.domain.rescorings import NEXT, Cause, Ended, Outcome, Rescoring, RescoringRequest
 from tripline.services import admission
 from tripline.services.scores import policy_service
-from tripline.services.scores.rescore import Outcome
 from tripline.store.lists import Span
 from tripline.store.scores import rescorings as rows
 from tripline.store.transactions import ReadTx, WriteTx
@@ -66,8 +65,3 @@ def of_company(tx: ReadTx, *, company_id: CompanyId, span: Span) -> list[Rescori
     Raises `UnknownOffset`.
     """
     return rows.of_company(tx, company_id, span)
-
-
-def counted(found: Rescoring) -> Outcome:
-    """Changes that a rescoring has made so far, or would make."""
-    return msgspec.json.decode(found.outcome, type=Outcome)

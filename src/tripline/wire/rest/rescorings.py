@@ -63,24 +63,9 @@ class Rescoring(msgspec.Struct, frozen=True, rename="camel"):
     ended_time: Annotated[int | None, about("when it left RUNNING, epoch ms", None)]
 
 
-class Counts(msgspec.Struct, frozen=True, kw_only=True):
-    """The counts that the record needs."""
-
-    judged: int
-    same: int
-    moved: int
-    gained: int
-    lost: int
-    failed: int
-    most: float
-    sum: float
-    reasons: dict[str, int]
-
-
 def rescoring(found: rescorings.Rescoring) -> Rescoring:
     """The record of a rescoring."""
-    counts = msgspec.json.decode(found.outcome, type=Counts)
-    asked = found.asked
+    asked, counts = found.asked, found.counted
     return record_of(
         Rescoring,
         found,

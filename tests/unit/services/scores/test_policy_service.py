@@ -5,11 +5,11 @@ import asyncio
 import pytest
 from tests.support.scoring_rows import COMPANY, drive, played
 
+from tripline.domain.rescorings import Outcome
 from tripline.domain.shares import Holder
 from tripline.scoring.rules import Rules, Scoring
 from tripline.services.scores import policy_service
 from tripline.services.scores.policy_service import PolicyService, PreviewUnderWay
-from tripline.services.scores.rescore import Outcome
 from tripline.store import tables
 from tripline.store.scores import policies, rescore
 
