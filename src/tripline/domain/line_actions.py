@@ -7,8 +7,9 @@ Not here: what an action does (`services/lines/actions.py`), the states of a lin
 """
 
 import re
+from collections.abc import Callable
 from enum import StrEnum
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
 
@@ -116,54 +117,30 @@ def action_id(value: object) -> str:
 
 
 def action(
-    *,
-    type: str | None = None,
-    kind: str | None = None,
-    mdn: str | None = None,
-    imei: str | None = None,
-    new_imei: str | None = None,
-    new_mdn: str | None = None,
-    imsi: str | None = None,
-    iccid: str | None = None,
-    subscription: str | None = None,
-    company_id: str | None = None,
-    service_type: str | None = None,
-    device_type: str | None = None,
-    occurred_time: int | None = None,
+    *, type: str | None = None, kind: str | None = None, occurred_time: int | None = None, **sent: str | None
 ) -> LineAction:
     """Return the action when all fields are valid; else raise the `BadParameter` of the first invalid one.
 
-    Fields that the type does not use go to `stated`, or are refused when they do not describe the present line.
+    `sent` holds the fields of `_CHECKS`. Those that the type does not use go to `stated`, or are refused when they do
+    not describe the present line.
     """
+    assert sent.keys() <= _CHECKS.keys(), sent.keys() - _CHECKS.keys()
     known = Type(str(fields.one_of("type", fields.required("type", type), tuple(Type))))
-    sent = {"mdn": mdn, "imei": imei, "newImei": new_imei, "newMdn": new_mdn, "kind": kind}
-    sent |= {"imsi": imsi, "iccid": iccid, "subscription": subscription}
+    named = {fields.published(own): sent.get(own) for own in _CHECKS} | {"kind": kind}
     for name in NEEDED[known]:
-        fields.required(name, sent[name])
-    sent |= {"companyId": company_id, "serviceType": service_type, "deviceType": device_type}
-    stated = tuple((name, value) for name, value in sent.items() if value and name not in {"mdn", *_USED[known]})
+        fields.required(name, named[name])
+    used = {"mdn", *_USED[known]}
+    stated = tuple((name, value) for name, value in named.items() if value and name not in used)
     for name, _ in stated:
         if name in _OF_OTHERS:
             raise fields.ReadOnly("action_type", field=name, type=known)
-    opening = known is Type.OPENING
-    if opening and not company_id and not service_type:
+    if known is Type.OPENING and not named["companyId"] and not named["serviceType"]:
         raise BadParameter("company_missing", field="companyId")
-    return LineAction(
-        type=known,
-        event=_event(known, kind),
-        mdn=_number("mdn", mdn) or "",
-        imei=_device("imei", imei) if opening else None,
-        new_imei=_device("newImei", new_imei) if known is Type.DEVICE_CHANGE else None,
-        new_mdn=_number("newMdn", new_mdn) if known is Type.NUMBER_CHANGE else None,
-        imsi=_device("imsi", imsi) if known in (Type.OPENING, Type.SIM_CHANGE) else None,
-        iccid=_device("iccid", iccid) if known in (Type.OPENING, Type.SIM_CHANGE) else None,
-        subscription=_plan(subscription) if known in (Type.OPENING, Type.PLAN_CHANGE) else None,
-        company_id=_company(company_id) if opening else None,
-        service_type=fields.text("serviceType", service_type or None) if opening else None,
-        device_type=fields.text("deviceType", device_type or None) if "deviceType" in _USED[known] else None,
-        occurred_ms=_instant(occurred_time),
-        stated=stated,
-    )
+    event = _event(known, kind)
+    values: dict[str, Any] = {
+        own: check(name, named[name]) for own, check in _CHECKS.items() if (name := fields.published(own)) in used
+    }
+    return LineAction(type=known, event=event, **values, occurred_ms=_instant(occurred_time), stated=stated)
 
 
 def require_stated(action: LineAction, device: Sensor, line: Line) -> None:
@@ -189,35 +166,44 @@ def _event(known: Type, kind: str | None) -> LineEvent:
 
 
 def _number(name: str, value: str | None) -> str | None:
-    return _formed(value, _NUMBER, fields.WrongForm("phone_number", field=name))
+    if value and not _NUMBER.fullmatch(value):
+        raise fields.WrongForm("phone_number", field=name)
+    return value or None
 
 
 def _device(name: str, value: str | None) -> str | None:
-    return _formed(value, _DEVICE, fields.WrongForm("device_number", field=name))
+    if value and not _DEVICE.fullmatch(value):
+        raise fields.WrongForm("device_number", field=name)
+    return value or None
 
 
-def _plan(value: str | None) -> str | None:
-    return fields.text("subscription", value or None)
+def _text(name: str, value: str | None) -> str | None:
+    return fields.text(name, value or None)
 
 
-def _formed(value: str | None, form: re.Pattern[str], otherwise: fields.WrongForm) -> str | None:
-    if not value:
-        return None
-    if not form.fullmatch(value):
-        raise otherwise
-    return value
-
-
-def _company(value: str | None) -> CompanyId | None:
-    if not value:
-        return None
-    known = ids.canonical(value)
-    if known is None:
-        raise BadParameter("uuid", field="companyId")
-    return CompanyId(known)
+def _company(name: str, value: str | None) -> str | None:
+    known = ids.canonical(value) if value else None
+    if value and known is None:
+        raise BadParameter("uuid", field=name)
+    return known
 
 
 def _instant(value: int | None) -> int | None:
     if value is not None and not 0 <= value <= instants.LAST_MS:
         raise fields.OutOfRange("milliseconds", field="occurredTime", most=instants.LAST_MS)
     return value
+
+
+_CHECKS: Final[dict[str, Callable[[str, str | None], str | None]]] = {
+    "mdn": _number,
+    "imei": _device,
+    "new_imei": _device,
+    "new_mdn": _number,
+    "imsi": _device,
+    "iccid": _device,
+    "subscription": _text,
+    "company_id": _company,
+    "service_type": _text,
+    "device_type": _text,
+}
+"""The check of each field of a line or its device, by our name of the field."""
