@@ -154,26 +154,11 @@ def changed(company: Company, named: Mapping[str, Any]) -> Details:
     return Details(**fields.checked(_RULES, {**before, **sent}))
 
 
-def operator_service_type(asked: str | None) -> str:
-    """The service type of a new operator, which it must name itself."""
-    return fields.required("serviceType", asked)
-
-
 def partner_service_type(asked: str | None, *, registrar: str) -> str:
     """The service type of a new partner: always the registrar's. Raises `ForeignServiceType` when another was sent."""
     if asked and asked != registrar:
         raise ForeignServiceType(field="serviceType", registrar=registrar)
     return registrar
-
-
-def service_type_taken(service_type: str) -> ServiceTypeTaken:
-    """The refusal of a second operator with the service type."""
-    return ServiceTypeTaken(field="serviceType", service_type=service_type)
-
-
-def in_use(what: Holding) -> InUse:
-    """The refusal to delete a company that still has `what`."""
-    return InUse(holding=what)
 
 
 def prefix_of(number: int) -> str:

@@ -185,12 +185,6 @@ def check_pair(*, from_company: CompanyId, from_service_type: str, to_company: C
         raise OtherServiceType()
 
 
-def check_revocable(*, automatic: bool) -> None:
-    """Check that a delegation can be taken back. Raises `Irrevocable`."""
-    if automatic:
-        raise Irrevocable()
-
-
 def check_receiver(*, giver: UserId, receiver: UserId, role: UserRole, available: bool) -> None:
     """Check that a person may get the right on a vehicle that the giver may give rights on.
 

@@ -156,18 +156,8 @@ def moved(status: NwStatus, event: LineEvent) -> NwStatus:
     return after
 
 
-def number_taken(field: str, mdn: str) -> NumberTaken:
-    """The refusal of a second line with the number that was sent in the field."""
-    return NumberTaken("other_device", field=field, mdn=mdn)
-
-
 def carrier_refused(words: str) -> CarrierRefused:
     """The refusal with the carrier's own words, on one line and cut short: they come from outside."""
     printable = "".join(letter if letter.isprintable() else " " for letter in words)
     said = " ".join(printable.split())[:WORDS_MAX]
     return CarrierRefused("said", said=said) if said else CarrierRefused("silent")
-
-
-def busy() -> LineBusy:
-    """The refusal of a simultaneous change."""
-    return LineBusy("under_way")

@@ -114,7 +114,7 @@ def test_g32_partner_with_another_service_type_is_refused(asked):
 @pytest.mark.parametrize("asked", [None, "", " "])
 def test_operator_must_name_its_service_type(asked):
     with refused(BadParameter, match="'serviceType' can't be empty!"):
-        companies.operator_service_type(asked)
+        companies.registration(operator=True, **{**SENT, "service_type": asked})
 
 
 def test_prefixes_are_five_letters_or_digits_and_differ():

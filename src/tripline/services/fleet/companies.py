@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from tripline.domain import access, companies
+from tripline.domain import access, companies, fields
 from tripline.domain import history as entries
 from tripline.domain.access import Action, Actor, Authority, Reach, Scope
 from tripline.domain.companies import Company, Details, Registration
@@ -53,7 +53,7 @@ def register(
     company_id = CompanyId(ids.next(now_ms=now_ms))
     registrar = None if actor.company_id is None else own(tx, actor=actor)
     if registrar is None:
-        service_type = companies.operator_service_type(registration.service_type)
+        service_type = fields.required("serviceType", registration.service_type)
     else:
         service_type = companies.partner_service_type(registration.service_type, registrar=registrar.service_type)
     new = Company(

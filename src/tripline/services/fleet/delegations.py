@@ -101,7 +101,8 @@ def revocable(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId, to_company_id:
     automatic = rows.is_automatic(tx, vehicle_id, to_company_id)
     if automatic is None:
         raise NotFound("delegation")
-    delegations.check_revocable(automatic=automatic)
+    if automatic:
+        raise delegations.Irrevocable()
     return vehicle, receiver
 
 

@@ -69,9 +69,9 @@ def company(tx: WriteTx, actor: Actor, gone: Company, *, ids: TimeIds, now_ms: i
     """
     company_id = gone.id
     if companies.owns_anything(tx, company_id):
-        raise rules.in_use(rules.Holding.FLEET)
+        raise rules.InUse(holding=rules.Holding.FLEET)
     if companies.has_partners(tx, company_id):
-        raise rules.in_use(rules.Holding.PARTNERS)
+        raise rules.InUse(holding=rules.Holding.PARTNERS)
     delegated = delegations.forget_company(tx, company_id)
     candidates.forget_company(tx, company_id)
     changed: set[SensorId] = set()

@@ -112,7 +112,7 @@ def _tried(
     if isinstance(submitted.said, Refusal):
         return Outcome(submitted.action_id, refused=submitted.said), ()
     if submitted.said.mdn in busy:
-        raise lines.busy()
+        raise lines.LineBusy("under_way")
     try:
         with uniqueness.undone_if_refused(context.tx):
             done = apply(context, submitted.said)
@@ -255,7 +255,7 @@ def _idle(context: ActionContext, device: Sensor) -> Line:
     """The device's line (not opened if it has none). Raises `lines.LineBusy` during a call to the carrier about it."""
     claim = rows.claim_of(context.tx, device.id)
     if claim is not None and claim.holds(context.now_ms):
-        raise lines.busy()
+        raise lines.LineBusy("under_way")
     return device.line or Line(sensor_id=device.id, mdn=None, nw_status=NwStatus.NOT_OPENED)
 
 
@@ -306,7 +306,7 @@ def _require_free(context: ActionContext, field: str, mdn: str, device: Sensor |
     """Refuse a number that is the line of a device other than this one."""
     found = sensor_rows.find_by_mdn(context.tx, context.scope, mdn, tokens=context.scope)
     if found is not None and (device is None or found[0].id != device.id):
-        raise lines.number_taken(field, mdn)
+        raise lines.NumberTaken("other_device", field=field, mdn=mdn)
 
 
 def _require_vacant(new: Sensor, old: Sensor) -> None:

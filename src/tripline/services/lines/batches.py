@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, TypeVar
 
 from tripline import observe
-from tripline.domain import lines
 from tripline.domain.access import Actor
 from tripline.domain.ids import TimeIds
 from tripline.domain.line_actions import LineAction, Outcome
@@ -69,7 +68,7 @@ class Batches:
             pause_s = None if _number(halted) in busy else next(pauses, None)
             if pause_s is None:
                 busy.add(_number(halted))
-                outcomes.append(Outcome(halted.action_id, refused=lines.busy()))
+                outcomes.append(Outcome(halted.action_id, refused=LineBusy("under_way")))
             else:
                 await asyncio.sleep(pause_s)
         if ends_sessions:

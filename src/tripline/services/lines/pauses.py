@@ -98,7 +98,7 @@ def begin(tx: WriteTx, *, actor: Actor, mdn: str, ids: TimeIds, now_ms: int, hol
     sensor = access.admitted(found, access.Thing.LINE)
     claim = rows.claim_of(tx, sensor.id)
     if claim is not None and claim.holds(now_ms):
-        raise lines.busy()
+        raise lines.LineBusy("under_way")
     lines.moved(_status(sensor), LineEvent.UNPAUSE)
     # An expired claim belongs to a call with an unknown result: the carrier processes a repeated id only once.
     request_id = ids.next(now_ms=now_ms) if claim is None else claim.request_id
@@ -123,7 +123,7 @@ def settle(tx: WriteTx, *, actor: Actor, call: Call, ids: TimeIds, now_ms: int) 
         return replace(sensor, line=after)
     # The claim expired and the line changed without this call: it is normal now, or the result is unclear.
     if _status(sensor) is not NwStatus.NORMAL:
-        raise lines.busy()
+        raise lines.LineBusy("under_way")
     return sensor
 
 

@@ -66,7 +66,7 @@ def has_prefix(tx: ReadTx, prefix: str) -> bool:
 
 def insert_new(tx: WriteTx, new: Company) -> None:
     """Keep a new company. Raises `companies.ServiceTypeTaken` for the second operator of a service type."""
-    taken = companies.service_type_taken(new.service_type)
+    taken = companies.ServiceTypeTaken(field="serviceType", service_type=new.service_type)
     with uniqueness.refusing(((company.c.service_type,), taken)):
         tx.run(insert(company), _row(new))
 

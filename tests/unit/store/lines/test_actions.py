@@ -19,7 +19,7 @@ ACCOUNT = UserId("11111111-1111-1111-8111-111111111111")
         sensors.serial_taken("가 'x' {y}"),
         lines.WrongState("needs", status="01", event=lines.LineEvent.UNPAUSE, possible=("02", "03")),
         BadParameter("type", field="mdn", expected=("text",), got="a number"),
-        lines.busy(),
+        lines.LineBusy("under_way"),
     ],
 )
 def test_refusal_is_kept_as_data_and_told_in_each_language_again(refusal):
