@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 
 from tripline.domain import ids
 from tripline.domain.disputes import Reason, State
-from tripline.domain.ids import CompanyId, SensorId, TripId, VehicleId
+from tripline.domain.ids import CompanyId, SensorId, TripId
 from tripline.wire.described import about
 from tripline.wire.device import values as device_values
 
@@ -67,20 +67,10 @@ def payload(value: msgspec.Struct) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode(value))
 
 
-def sent_payload(payload: bytes) -> msgspec.Raw:
-    """A stored payload for `pld`: an object, or an array of an aggregate's samples."""
-    return msgspec.Raw(payload)
-
-
 def message_ms(ts: int | None, received_ms: int) -> int:
     """Time of a device's message: its header's `ts`, or its receipt when that is missing or invalid (T1, T2)."""
     sent_ms = device_values.instant(ts, received_ms)
     return received_ms if sent_ms is None else sent_ms
-
-
-def vehicle_or_unset(vehicle_id: VehicleId | None) -> str:
-    """The vehicle's id, or the placeholder."""
-    return vehicle_id or ids.PLACEHOLDER
 
 
 def body(notice: Notice) -> bytes:

@@ -14,7 +14,7 @@ import msgspec
 
 from tripline import observe
 from tripline.domain import pushes
-from tripline.domain.ids import CompanyId, VehicleId
+from tripline.domain.ids import PLACEHOLDER, CompanyId, VehicleId
 from tripline.domain.pushes import Receiver, Wish
 from tripline.ports.signals import Signals
 from tripline.services.ingest.batch import Batch
@@ -139,11 +139,11 @@ def of_one(
         master_company_id=about.operator_id,
         company_id=about_whom.company_id,
         sensor_id=about_whom.sensor_id,
-        vehicle_id=push.vehicle_or_unset(vehicle_id),
+        vehicle_id=vehicle_id or PLACEHOLDER,
         ts=push.message_ms(reading.ts, received_ms),
         ty=_NAMES[type(reading)],
         msg_ty=numbers.sent,
-        pld=push.sent_payload(payload),
+        pld=msgspec.Raw(payload),
     )
     return notices.addressed(notice, receivers)
 

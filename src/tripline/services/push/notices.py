@@ -151,7 +151,7 @@ def _notice(
         master_company_id=operator_id,
         company_id=subject.company_id,
         sensor_id=subject.sensor_id,
-        vehicle_id=push.vehicle_or_unset(subject.vehicle_id),
+        vehicle_id=subject.vehicle_id or PLACEHOLDER,
         ts=at_ms,
         ty=pushes.name_of(selector),
         request_id=request_id,

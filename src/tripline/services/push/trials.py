@@ -99,7 +99,7 @@ class Trials:
             master_company_id=master_id,
             company_id=company_id,
             sensor_id=nothing,
-            vehicle_id=push.vehicle_or_unset(None),
+            vehicle_id=PLACEHOLDER,
             ts=now_ms,
             ty=pushes.TRIAL,
             pld=_NOTHING,
