@@ -89,6 +89,10 @@ class Scoring(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         return round(self.max_median_s * 1_000)
 
 
+def _rate(description: str) -> Meta:
+    return Meta(description=f"{description}, km/h per second")
+
+
 class Harsh(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Harsh manoeuvres: least change of speed in one second for car, bus, truck; and which intervals count."""
 
@@ -98,25 +102,13 @@ class Harsh(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         8.0,
         6.0,
     )
-    acceleration_to_10: Annotated[
-        ByCategory, Meta(description="harsh acceleration from up to 10 km/h, km/h per second")
-    ] = (12.0, 8.0, 7.0)
-    acceleration_to_20: Annotated[
-        ByCategory, Meta(description="harsh acceleration from 10-20 km/h, km/h per second")
-    ] = (10.0, 7.0, 6.0)
-    acceleration_above_20: Annotated[
-        ByCategory, Meta(description="harsh acceleration from above 20 km/h, km/h per second")
-    ] = (8.0, 6.0, 5.0)
-    deceleration_to_30: Annotated[
-        ByCategory, Meta(description="harsh deceleration from up to 30 km/h, km/h per second")
-    ] = (14.0, 9.0, 8.0)
-    deceleration_to_50: Annotated[
-        ByCategory, Meta(description="harsh deceleration from 30-50 km/h, km/h per second")
-    ] = (15.0, 10.0, 8.0)
-    deceleration_above_50: Annotated[
-        ByCategory, Meta(description="harsh deceleration from above 50 km/h, km/h per second")
-    ] = (15.0, 12.0, 8.0)
-    stop: Annotated[ByCategory, Meta(description="harsh stop, km/h per second")] = (14.0, 9.0, 8.0)
+    acceleration_to_10: Annotated[ByCategory, _rate("harsh acceleration from up to 10 km/h")] = (12.0, 8.0, 7.0)
+    acceleration_to_20: Annotated[ByCategory, _rate("harsh acceleration from 10-20 km/h")] = (10.0, 7.0, 6.0)
+    acceleration_above_20: Annotated[ByCategory, _rate("harsh acceleration from above 20 km/h")] = (8.0, 6.0, 5.0)
+    deceleration_to_30: Annotated[ByCategory, _rate("harsh deceleration from up to 30 km/h")] = (14.0, 9.0, 8.0)
+    deceleration_to_50: Annotated[ByCategory, _rate("harsh deceleration from 30-50 km/h")] = (15.0, 10.0, 8.0)
+    deceleration_above_50: Annotated[ByCategory, _rate("harsh deceleration from above 50 km/h")] = (15.0, 12.0, 8.0)
+    stop: Annotated[ByCategory, _rate("harsh stop")] = (14.0, 9.0, 8.0)
     standing_kmh: Annotated[float, Meta(ge=0, description="a start begins and a stop ends at most this fast, km/h")] = (
         5.0
     )
@@ -157,16 +149,8 @@ class Harsh(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     @property
     def least(self) -> float:
         """The smallest threshold of all: no smaller change is harsh for any vehicle."""
-        return min(
-            *self.start,
-            *self.acceleration_to_10,
-            *self.acceleration_to_20,
-            *self.acceleration_above_20,
-            *self.deceleration_to_30,
-            *self.deceleration_to_50,
-            *self.deceleration_above_50,
-            *self.stop,
-        )
+        least: float = min(min(getattr(self, name)) for name in THRESHOLDS)
+        return least
 
 
 class Guards(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
