@@ -47,17 +47,17 @@ class Vehicle:
         return f"demo-token-{self.number}"
 
 
-class Cause(msgspec.Struct, frozen=True):
-    """A reason for lost points: event type, begin (epoch ms) and number of points."""
+class Cause(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A reason for lost points, with the keys of a harsh event or of a stretch over the limit in the explanation."""
 
-    type: int
-    time_ms: int
+    event_ty: int = OVERSPEED
+    begin_ts: int
     cost: float
-    speed_kmh: float
-    """The fastest for overspeed, else the speed at its beginning."""
-    end_kmh: float = 0.0
+    begin_speed: float = 0.0
+    end_speed: float = 0.0
+    max_speed: float = 0.0
+    limit: float = 0.0
     seconds: float = 0.0
-    limit_kmh: float = 0.0
     road: str | None = None
     """Name of the road, for overspeed; None: on no map."""
 
@@ -68,7 +68,6 @@ class Driven(msgspec.Struct, frozen=True):
     trip_id: str
     vehicle: str
     start: str
-    end: str
     score: float | None
     km: float | None
     why_not: str
@@ -145,13 +144,9 @@ class Company:
         return sorted(found, key=lambda trip: trip.start)
 
     async def causes(self, trip_id: str) -> list[Cause]:
-        """The reasons for the trip's lost points, by time."""
+        """The reasons for the trip's lost points."""
         told = await self._get(f"/api/tre/v1_3/trip/{trip_id}/analytics/drivingScore/explanation")
-        found = [
-            *(_harsh(record) for record in told["harshEvents"]),
-            *(_overspeed(record) for record in told["overspeed"]),
-        ]
-        return sorted(found, key=lambda cause: cause.time_ms)
+        return msgspec.convert([*told["harshEvents"], *told["overspeed"]], list[Cause])
 
     async def accumulated(self, vehicle: Vehicle) -> tuple[float, float, int]:
         """Score, kilometres and number of trips over all scored trips of the vehicle."""
@@ -206,35 +201,12 @@ def _id(record: dict[str, Any]) -> str:
     return text
 
 
-def _harsh(record: dict[str, Any]) -> Cause:
-    return Cause(
-        type=record["eventTy"],
-        time_ms=record["beginTs"],
-        cost=record["cost"],
-        speed_kmh=record["beginSpeed"],
-        end_kmh=record["endSpeed"],
-    )
-
-
-def _overspeed(record: dict[str, Any]) -> Cause:
-    return Cause(
-        type=OVERSPEED,
-        time_ms=record["beginTs"],
-        cost=record["cost"],
-        speed_kmh=record["maxSpeed"],
-        seconds=record["seconds"],
-        limit_kmh=record["limit"],
-        road=record["road"],
-    )
-
-
 def _driven(vehicle: Vehicle, trip: dict[str, Any], answer: dict[str, Any], counts: Counter[int]) -> Driven:
     scored = "errorCode" not in answer
     return Driven(
         trip_id=_id(trip),
         vehicle=vehicle.number,
         start=trip["startDt"],
-        end=trip["endDt"],
         score=answer["score"] if scored else None,
         km=answer["dist"] / 1000 if scored else None,
         why_not="" if scored else answer["message"],

@@ -69,9 +69,9 @@ def explanation(console: Console, trip: Driven, causes: Sequence[Cause]) -> None
     table.add_column(f"time ({_ZONE})", no_wrap=True)
     table.add_column("what cost points")
     table.add_column("points", justify="right", no_wrap=True)
-    dearest = sorted(causes, key=lambda cause: -cause.cost)
+    dearest = sorted(causes, key=lambda cause: (-cause.cost, cause.begin_ts))
     for cause in dearest[:_CAUSES_SHOWN]:
-        moment = datetime.datetime.fromtimestamp(cause.time_ms / 1000, _ZONE)
+        moment = datetime.datetime.fromtimestamp(cause.begin_ts / 1000, _ZONE)
         table.add_row(f"{moment:%H:%M:%S}", markup.escape(_said(cause)), f"-{cause.cost:.1f}")
     others = dearest[_CAUSES_SHOWN:]
     if others:
@@ -145,7 +145,7 @@ def _score(score: float) -> str:
 
 
 def _said(cause: Cause) -> str:
-    if cause.type != OVERSPEED:
-        return f"{EVENT_NAMES[cause.type]}, from {cause.speed_kmh:.0f} to {cause.end_kmh:.0f} km/h"
+    if cause.event_ty != OVERSPEED:
+        return f"{EVENT_NAMES[cause.event_ty]}, from {cause.begin_speed:.0f} to {cause.end_speed:.0f} km/h"
     where = "a road that no map knows" if cause.road is None else cause.road or "a road without a name"
-    return f"{where}: up to {cause.speed_kmh:.0f} where {cause.limit_kmh:.0f} is allowed, {cause.seconds:.0f} s"
+    return f"{where}: up to {cause.max_speed:.0f} where {cause.limit:.0f} is allowed, {cause.seconds:.0f} s"
