@@ -42,10 +42,6 @@ class Count(msgspec.Struct):
     at_address: bool = False
     """True if these failures count at the address."""
 
-    def wait_ms(self, allowed: int, now_ms: int) -> int:
-        """0 when another attempt may begin."""
-        return _wait_ms(self.failures, self.under_way, self.until_ms, allowed, now_ms)
-
 
 class Address(msgspec.Struct):
     """Of an address: accounts that failed from it, attempts under way, and until when nothing is tried."""
@@ -59,10 +55,6 @@ class Address(msgspec.Struct):
     until_ms: int = 0
     waits: int = 0
     """Number of waits since the count was last zero."""
-
-    def wait_ms(self, allowed: int, now_ms: int) -> int:
-        """0 when another attempt may begin."""
-        return _wait_ms(math.ceil(self.accounts), self.under_way, self.until_ms, allowed, now_ms)
 
 
 class Throttle:
@@ -85,9 +77,9 @@ class Throttle:
         """0: the attempt may be made; else ms to wait before another."""
         key = _pair(account, address)
         pair, alone = self._count(key, now_ms), self._address(address, now_ms)
-        wait_ms = pair.wait_ms(self._failures, now_ms)
+        wait_ms = _wait_ms(pair, pair.failures, self._failures, now_ms)
         if not self.trusts(address):
-            wait_ms = max(wait_ms, alone.wait_ms(self._address_failures, now_ms))
+            wait_ms = max(wait_ms, _wait_ms(alone, math.ceil(alone.accounts), self._address_failures, now_ms))
         if not wait_ms:
             pair.under_way += 1
             alone.under_way += 1
@@ -206,11 +198,12 @@ def _pair(account: str, address: str) -> tuple[str, str]:
     return account[:ACCOUNT_MAX], address
 
 
-def _wait_ms(failures: int, under_way: int, until_ms: int, allowed: int, now_ms: int) -> int:
-    if now_ms < until_ms:
-        return until_ms - now_ms
+def _wait_ms(count: Count | Address, failures: int, allowed: int, now_ms: int) -> int:
+    """0 when another attempt may begin."""
+    if now_ms < count.until_ms:
+        return count.until_ms - now_ms
     room = max(allowed - failures, 1) if failures else max(allowed, TOGETHER)
-    return BRIEF_MS if under_way >= room else 0
+    return BRIEF_MS if count.under_way >= room else 0
 
 
 def _end(count: Count | Address) -> None:

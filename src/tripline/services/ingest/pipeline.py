@@ -73,10 +73,6 @@ _ALWAYS_STALE: Final = "Other processes keep changing the same sensors."
 _log = observe.logger("ingest")
 
 
-def _nothing_else(_tx: WriteTx, _frames: Sequence[Frame]) -> None:
-    """The default: no extra step before storing frames."""
-
-
 class Pipeline:
     """Takes batches through, one at a time, in the order given."""
 
@@ -117,7 +113,7 @@ class Pipeline:
         now_ms: int,
         silent: Collection[SensorId] = (),
         again: Collection[SensorId] = (),
-        begin: Begin = _nothing_else,
+        begin: Begin = lambda _tx, _frames: None,
     ) -> Taken:
         """Process a batch of frames; end the trips of the `silent` sensors; reload the sensors in `again`.
 

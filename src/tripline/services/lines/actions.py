@@ -115,7 +115,7 @@ def _tried(
         raise lines.LineBusy("under_way")
     try:
         with uniqueness.undone_if_refused(context.tx):
-            done = apply(context, submitted.said)
+            done = _EFFECTS[submitted.said.type](context, submitted.said)
     except lines.LineBusy:
         raise
     except Refusal as refusal:
@@ -125,11 +125,6 @@ def _tried(
 
 DEFAULT_TYPE: Final = "OBD2"
 """The type of a device that the carrier is the first to name, without saying its type."""
-
-
-def apply(context: ActionContext, action: LineAction) -> Done:
-    """Do the action. Raises `NotFound`, `BadParameter`, `lines.WrongState` or `lines.LineBusy`, all before it wrote."""
-    return _EFFECTS[action.type](context, action)
 
 
 def _opening(context: ActionContext, action: LineAction) -> Done:

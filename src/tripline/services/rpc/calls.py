@@ -64,10 +64,6 @@ class Answered(msgspec.Struct, frozen=True):
     is_result: bool
 
 
-def _anybody(tx: ReadTx) -> None:
-    """Admit every caller."""
-
-
 class Calls:
     """Makes calls. `stop` ends all waiting."""
 
@@ -95,7 +91,7 @@ class Calls:
         self._look_at_all()
 
     async def call(
-        self, *, actor: Actor, sensor_id: SensorId, asked: CallRequest, admit: Callable[[ReadTx], None] = _anybody
+        self, *, actor: Actor, sensor_id: SensorId, asked: CallRequest, admit: Callable[[ReadTx], None] = lambda _: None
     ) -> Answered:
         """Make a call and return the device's acknowledgement; `admit` refuses callers who lost access meanwhile.
 
@@ -121,7 +117,7 @@ class Calls:
         begin: Callable[[WriteTx, int], tuple[Call, bytes] | None],
         *,
         ack_ms: int = LONGEST_ACK_MS,
-        admit: Callable[[ReadTx], None] = _anybody,
+        admit: Callable[[ReadTx], None] = lambda _: None,
     ) -> Answered | None:
         """Like `call`, for a call that `begin` stores and returns with its message; None: `begin` makes no call.
 
