@@ -4,6 +4,7 @@ Everything is read by its position in the file. Mapped memory would crash the pr
 place. All sizes that the file states are bounded, because its source is untrusted.
 """
 
+import functools
 import itertools
 import os
 import zlib
@@ -69,7 +70,7 @@ class TileFile:
         """True if the tiles are packed with gzip, false if they are uncompressed."""
         self.least_zoom: Final[int] = self._header["min_zoom"]
         self.most_zoom: Final[int] = self._header["max_zoom"]
-        self._directories: dict[int, _Directory] = {}
+        self._directory = functools.lru_cache(maxsize=DIRECTORIES)(self._read_directory)
 
     @property
     def bounds(self) -> Bounds:
@@ -123,16 +124,8 @@ class TileFile:
             raise TileFileError(f"{self._file} has the zooms {zooms}; they must lie between 0 and {MOST_ZOOM}")
         return header
 
-    def _directory(self, offset: int, length: int) -> _Directory:
-        known = self._directories.pop(offset, None)
-        if known is None:
-            known = self._parsed(self._unpacked(self._read(offset, length, most=MOST_DIRECTORY)))
-            if len(self._directories) >= DIRECTORIES:
-                del self._directories[next(iter(self._directories))]
-        self._directories[offset] = known
-        return known
-
-    def _parsed(self, body: bytes) -> _Directory:
+    def _read_directory(self, offset: int, length: int) -> _Directory:
+        body = self._unpacked(self._read(offset, length, most=MOST_DIRECTORY))
         try:
             numbers = _numbers(body)
             steps, runs, lengths, places = _columns(numbers)

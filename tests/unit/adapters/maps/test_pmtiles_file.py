@@ -64,7 +64,7 @@ def test_directories_are_kept_up_to_the_bound(tmp_path, monkeypatch):
 
     for place in list(tiles)[::500]:
         assert opened.tile(zxy_to_tileid(*place)) == tiles[place]
-        assert len(opened._directories) == 2
+        assert opened._directory.cache_info().currsize == 2
     opened.close()
 
 
