@@ -53,13 +53,6 @@ class Made(NamedTuple):
         return f"{share_links.PATH}/{self.link.id}#{self.secret}"
 
 
-class ToShare(NamedTuple):
-    """A trip that may be shared, of this vehicle."""
-
-    trip: JudgedTrip
-    vehicle_id: VehicleId
-
-
 class SharedTrip(NamedTuple):
     """The samples of a shared trip, and which of them the link shows."""
 
@@ -68,15 +61,15 @@ class SharedTrip(NamedTuple):
     until_ms: int
 
 
-def admit_to_trip(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> ToShare:
-    """Return a trip that the actor may share. Raises `NotFound`, `Forbidden`, `NotShareable`."""
+def admit_to_trip(tx: ReadTx, *, actor: Actor, trip_id: TripId) -> tuple[JudgedTrip, VehicleId]:
+    """Return a trip that the actor may share, and its vehicle. Raises `NotFound`, `Forbidden`, `NotShareable`."""
     admission.admit(tx, actor, Action.VEHICLE_SHARE, Thing.TRIP, trip_id)
     trip = trips.trip_of(tx, trip_id)
     if trip.vehicle_id is None:
         raise NotShareable("without_vehicle")
     if trip.end_ms is None:
         raise NotShareable("under_way")
-    return ToShare(trip, trip.vehicle_id)
+    return trip, trip.vehicle_id
 
 
 def make(

@@ -7,7 +7,7 @@ store is down, the batch waits and the bus retains later frames.
 
 import asyncio
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
@@ -56,13 +56,6 @@ class _Place(BusSource):
     partition: int
 
 
-class _Ends(NamedTuple):
-    """End offsets of all partitions at an instant."""
-
-    at_ms: int
-    offsets: dict[int, int]
-
-
 class Progress:
     """Progress of storing a log: offsets in the store, compared with the ends on the bus."""
 
@@ -71,8 +64,8 @@ class Progress:
         self._store = store
         self._name = ""
         """Identity of the log, once learned from the bus."""
-        self._ends: _Ends | None = None
-        """Ends to reach before the next instant is queried."""
+        self._ends: tuple[int, dict[int, int]] | None = None
+        """An instant, and the partitions' end offsets then: to be reached before the next instant is queried."""
 
     async def stored_until(self, now_ms: int) -> int | None:
         """Return an instant before which every acknowledged frame is stored; None: not known yet.
@@ -81,12 +74,12 @@ class Progress:
         """
         await self.learn()
         if self._ends is None:
-            self._ends = _Ends(now_ms, await self._bus_log.ends())
-        ends, stored = self._ends, await self.positions()
-        if any(stored.get(partition, 0) < end for partition, end in ends.offsets.items()):
+            self._ends = now_ms, await self._bus_log.ends()
+        (at_ms, ends), stored = self._ends, await self.positions()
+        if any(stored.get(partition, 0) < end for partition, end in ends.items()):
             return None
         self._ends = None
-        return ends.at_ms
+        return at_ms
 
     async def learn(self) -> None:
         """Ask the bus for the identity of the log, unless it is cached. Raises `Outage`."""

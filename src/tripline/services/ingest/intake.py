@@ -47,10 +47,6 @@ StoredUntil = Callable[[int], Awaitable[int | None]]
 known yet."""
 
 
-async def _everything_is(now_ms: int) -> int:
-    return now_ms
-
-
 class Intake:
     """Implements `ports.devices.Intake`. Create it on the event loop; it does nothing until `run` is started."""
 
@@ -67,7 +63,7 @@ class Intake:
         self._store = store
         self._settings = settings
         self._clock = clock
-        self._stored_until = stored_until or _everything_is
+        self._stored_until = stored_until
         self._commit_s = settings.commit_ms / 1000
         self._pipeline = pipeline
         self.rejected = pipeline.rejected
@@ -246,7 +242,7 @@ class Intake:
 
     async def _find_silent(self, now_ms: int) -> list[SensorId]:
         """Sensors whose open trip is silent, up to the instant before which all their messages are stored."""
-        until_ms = await self._stored_until(now_ms)
+        until_ms = now_ms if self._stored_until is None else await self._stored_until(now_ms)
         return [] if until_ms is None else await self._pipeline.tracks.silent(now_ms=until_ms)
 
     def _sensor_changed(self, sensor_id: str) -> None:

@@ -4,7 +4,7 @@ A trial is sent like every other message (address guard, signature, no redirects
 not repeated, and does not affect the pusher's view of the receiver.
 """
 
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -50,12 +50,6 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
         return self.status is not None and 200 <= self.status <= 299
 
 
-class _Prepared(NamedTuple):
-    url: str
-    secret: Secret
-    master_id: CompanyId
-
-
 class Trials:
     """Sends trial messages."""
 
@@ -73,10 +67,10 @@ class Trials:
         `pushes.NoAddress` or `pushes.TrialUnderWay`.
         """
         now_ms = self._clock()
-        found = await self._store.write(lambda tx: _prepared(tx, actor, company_id, channel, now_ms))
-        row, content = self._message(company_id, found.master_id, channel, now_ms)
-        webhook = http_requests.request(channel, row, content, url=found.url, secret=found.secret, now_ms=now_ms)
-        holder = Holder(found.master_id, company_id, actor.user_id)
+        url, secret, master_id = await self._store.write(lambda tx: _prepared(tx, actor, company_id, channel, now_ms))
+        row, content = self._message(company_id, master_id, channel, now_ms)
+        webhook = http_requests.request(channel, row, content, url=url, secret=secret, now_ms=now_ms)
+        holder = Holder(master_id, company_id, actor.user_id)
         full = pushes.TrialUnderWay(after_s=_AFTER_S)
         gave_way = pushes.TrialUnderWay("gave_way", after_s=_AFTER_S)
         async with self._places.place(holder, full=full, gave_way=gave_way):
@@ -107,12 +101,14 @@ class Trials:
         return row, Content(nothing, push.body(notice), None, None)
 
 
-def _prepared(tx: WriteTx, actor: Actor, company_id: CompanyId, channel: Channel, now_ms: int) -> _Prepared:
-    """Load the address and secret of the message; creates a missing secret."""
+def _prepared(
+    tx: WriteTx, actor: Actor, company_id: CompanyId, channel: Channel, now_ms: int
+) -> tuple[str, Secret, CompanyId]:
+    """Load the address and secret of the message, and the company's operator; creates a missing secret."""
     scope = access.scope_of(actor, Action.PUSH_MANAGE)
     company = access.admitted(companies.find(tx, scope, company_id), access.Thing.COMPANY)
     found = push_queue.addresses(tx, company_id)
     url = None if found is None else http_requests.url_of(channel, found)
     if url is None:
         raise pushes.NoAddress()
-    return _Prepared(url, secrets.of(tx, company_id, now_ms=now_ms), company.master_id)
+    return url, secrets.of(tx, company_id, now_ms=now_ms), company.master_id
