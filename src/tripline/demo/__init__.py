@@ -21,15 +21,15 @@ from rich.console import Console
 from tripline import clock
 from tripline.adapters.maps import files, locks
 from tripline.demo import report
-from tripline.demo.company import EMAIL, Company, Driven, RejectedError, Vehicle
+from tripline.demo.company import EMAIL, Company, Driven, Vehicle
 from tripline.demo.server import Server, ServerError
-from tripline.simulator import client, messages, motion, network, recordings, replay
+from tripline.simulator import client, messages, motion, network, office, recordings, replay
 from tripline.simulator.recordings import Track
 from tripline.simulator.styles import STYLES
 
 TROUBLES: Final = (
     ServerError,
-    RejectedError,
+    office.OfficeError,
     client.RefusedError,
     client.UnreachableError,
     locks.NoAreaError,

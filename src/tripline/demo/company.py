@@ -18,6 +18,7 @@ import httpx
 import msgspec
 
 from tripline.demo.server import Server
+from tripline.simulator.office import Office, accepted
 
 EMAIL: Final = "admin@demo.example"
 LOGIN_FILE: Final = "demo-login.json"
@@ -25,11 +26,6 @@ LOGIN_FILE: Final = "demo-login.json"
 OVERSPEED: Final = 5
 """Type of overspeed events."""
 _POLL_S: Final = 0.1
-_PAGE: Final = 1000
-
-
-class RejectedError(Exception):
-    """A request was refused; the text is shown as one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +70,11 @@ class Driven(msgspec.Struct, frozen=True):
     counts: Counter[int]
 
 
-class Company:
-    """A logged-in administrator of an operator company."""
+class Company(Office):
+    """A logged-in administrator of an operator company. Every operation raises `OfficeError`."""
 
-    def __init__(self, http: httpx.AsyncClient, data: Path) -> None:
-        self._http = http
+    def __init__(self, http: httpx.AsyncClient, password: str, data: Path) -> None:
+        super().__init__(http, EMAIL, password)
         self._data = data
 
     @staticmethod
@@ -88,12 +84,12 @@ class Company:
         password = secrets.token_urlsafe(16)
         await server.granted(EMAIL, password)
         async with httpx.AsyncClient(base_url=server.api, timeout=20, trust_env=False) as http:
-            company = Company(http, server.data)
+            company = Company(http, password, server.data)
             company._keep(LOGIN_FILE, json.dumps({"username": EMAIL, "password": password}))
-            await company._log_in(password)
+            await company._log_in()
             body = {"name": "Demo Fleet", "serviceType": "demo", "picName": "Demo", "picEmail": EMAIL}
             await company._post("/api/tre/v1/company", {**body, "picPasswd": password})
-            await company._log_in(password)
+            await company._log_in()
             yield company
 
     async def director(self, name: str) -> str:
@@ -128,13 +124,13 @@ class Company:
     async def driven(self, vehicle: Vehicle, expected: int) -> list[Driven]:
         """Every trip of the vehicle, oldest first, once each has a score or a reason for having none."""
         while True:
-            trips = await self._all(f"/api/tre/v1/vehicle/{vehicle.id}/trips")
+            trips = [trip async for trip in self._records(f"/api/tre/v1/vehicle/{vehicle.id}/trips")]
             answers = [await self._score(_id(trip)) for trip in trips]
             if len(trips) == expected and all(answer is not None for answer in answers):
                 break
             await asyncio.sleep(_POLL_S)
         counts: defaultdict[str, Counter[int]] = defaultdict(Counter)
-        for event in await self._all(f"/api/tre/v1_3/vehicle/{vehicle.id}/analytics/gpsEvent"):
+        async for event in self._records(f"/api/tre/v1_3/vehicle/{vehicle.id}/analytics/gpsEvent"):
             counts[event["tripId"]["id"]][event["eventTy"]] += 1
         found = [
             _driven(vehicle, trip, answer, counts[_id(trip)])
@@ -145,55 +141,30 @@ class Company:
 
     async def causes(self, trip_id: str) -> list[Cause]:
         """The reasons for the trip's lost points."""
-        told = await self._get(f"/api/tre/v1_3/trip/{trip_id}/analytics/drivingScore/explanation")
+        told = await self._json("GET", f"/api/tre/v1_3/trip/{trip_id}/analytics/drivingScore/explanation")
         return msgspec.convert([*told["harshEvents"], *told["overspeed"]], list[Cause])
 
     async def accumulated(self, vehicle: Vehicle) -> tuple[float, float, int]:
         """Score, kilometres and number of trips over all scored trips of the vehicle."""
-        total = await self._get(f"/api/tre/v1_3/vehicle/{vehicle.id}/analytics/drivingScore/stat")
+        total = await self._json("GET", f"/api/tre/v1_3/vehicle/{vehicle.id}/analytics/drivingScore/stat")
         return total["score"], total["distance"] / 1000, total["count"]
 
     async def _score(self, trip_id: str) -> dict[str, Any] | None:
         """The score record, or the answer with the reason for having none; None while the trip waits for its score."""
-        answer = await self._http.get(f"/api/tre/v1_3/trip/{trip_id}/analytics/drivingScore")
+        answer = await self._request("GET", f"/api/tre/v1_3/trip/{trip_id}/analytics/drivingScore")
         record: dict[str, Any] = answer.json()
         if "errorCode" not in record or "is not scored" in record["message"]:
             return record
         return None
 
-    async def _all(self, path: str) -> list[dict[str, Any]]:
-        """The items of every page, oldest first."""
-        items: list[dict[str, Any]] = []
-        query: dict[str, Any] = {"limit": _PAGE, "ascOrder": "true"}
-        while True:
-            page = await self._get(path, **query)
-            items += page["data"]
-            if not page["hasNext"]:
-                return items
-            query["idOffset"] = page["nextPageLink"]["idOffset"]
-
-    async def _log_in(self, password: str) -> None:
-        self._http.headers.pop("X-Authorization", None)
-        answer = await self._post("/api/auth/login", {"username": EMAIL, "password": password})
-        self._http.headers["X-Authorization"] = f"Bearer {answer['token']}"
-
     async def _post(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        return _accepted(await self._http.post(path, json=body))
-
-    async def _get(self, path: str, **query: Any) -> dict[str, Any]:
-        return _accepted(await self._http.get(path, params=query))
+        record: dict[str, Any] = accepted(await self._request("POST", path, json=body))
+        return record
 
     def _keep(self, name: str, text: str) -> None:
         path = self._data / name
         path.touch(mode=0o600)
         path.write_text(text)
-
-
-def _accepted(answer: httpx.Response) -> dict[str, Any]:
-    record: dict[str, Any] = answer.json()
-    if "errorCode" in record:
-        raise RejectedError(f"{answer.request.method} {answer.request.url.path}: {record['message']}")
-    return record
 
 
 def _id(record: dict[str, Any]) -> str:

@@ -132,7 +132,7 @@ class Office:
                 break
             await asyncio.sleep(_POLL_S)
         try:
-            _accepted(answer)
+            accepted(answer)
             async with asyncio.timeout(ACTIVATED_WITHIN_S):
                 while not await self._is_activated(box):  # noqa: ASYNC110  REST has no notification for it
                     await asyncio.sleep(_POLL_S)
@@ -173,7 +173,7 @@ class Office:
         trips = [trip async for trip in self._records(f"{path}/trips", before.trip_id)]
         microtrips = 0
         for trip in trips:
-            async for _ in self._records(f"/api/tre/v1/trip/{trip['id']['id']}/microtrips", None):
+            async for _ in self._records(f"/api/tre/v1/trip/{trip['id']['id']}/microtrips"):
                 microtrips += 1
         events = 0
         async for _ in self._records(f"{path}/events", before.event_id):
@@ -181,7 +181,7 @@ class Office:
         with_message = sum(trip["payload"] is not None for trip in trips)
         return {Kind.MICROTRIP: microtrips, Kind.TRIP: with_message, Kind.EVENT: events}
 
-    async def _records(self, path: str, after: str | None) -> AsyncIterator[dict[str, Any]]:
+    async def _records(self, path: str, after: str | None = None) -> AsyncIterator[dict[str, Any]]:
         """Every record of a list that is newer than the one with this id, oldest first."""
         query: dict[str, Any] = {"limit": _PAGE, "ascOrder": "true"}
         has_next = True
@@ -217,7 +217,7 @@ class Office:
         answer = await self._request(
             "POST", f"/api/tre/v1/{what}/bulk", content=text.getvalue(), headers={"Content-Type": "text/csv"}
         )
-        report = _accepted(answer)
+        report = accepted(answer)
         if report["errorCount"]:
             raise OfficeError(f"{what} could not be registered: {report['errors'][0]['message']}")
 
@@ -237,11 +237,11 @@ class Office:
 
     async def _log_in(self) -> None:
         self._http.headers.pop("X-Authorization", None)
-        answer = _accepted(await self._sent("POST", "/api/auth/login", json=self._login))
+        answer = accepted(await self._sent("POST", "/api/auth/login", json=self._login))
         self._http.headers["X-Authorization"] = f"Bearer {answer['token']}"
 
     async def _json(self, method: str, path: str, **query: Any) -> Any:
-        return _accepted(await self._request(method, path, params=query))
+        return accepted(await self._request(method, path, params=query))
 
     async def _request(self, method: str, path: str, **how: Any) -> httpx.Response:
         """The answer, after another log-in if the session has expired."""
@@ -258,7 +258,7 @@ class Office:
             raise OfficeError(f"{self._http.base_url} does not answer: {error or type(error).__name__}") from None
 
 
-def _accepted(answer: httpx.Response) -> Any:
+def accepted(answer: httpx.Response) -> Any:
     """The JSON of a successful answer. Raises `OfficeError`."""
     try:
         record = answer.json()
