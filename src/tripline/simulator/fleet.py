@@ -9,7 +9,7 @@ Not here: one device (`box.py`), its messages (`itinerary.py`), REST (`office.py
 import asyncio
 import contextlib
 import signal
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -24,7 +24,7 @@ from tripline.simulator.client import Gateway
 from tripline.simulator.drafts import Step
 from tripline.simulator.habits import HABITS
 from tripline.simulator.itinerary import Character, Journeys
-from tripline.simulator.office import Before, Mounted, Office, OfficeError, Order
+from tripline.simulator.office import Before, Mounted, Office, OfficeError
 from tripline.simulator.roads import Leg
 from tripline.simulator.summary import Driven
 
@@ -113,18 +113,11 @@ async def run(simulation: Simulation, console: Console, clock: Callable[[], int]
         asyncio.Semaphore(SHAKING_HANDS),
         simulation.patience_s,
     )
-    async with _office(simulation.company) as company:
+    who = simulation.company
+    office = contextlib.nullcontext() if who is None else Office.opened(who.api, who.email, who.password)
+    async with office as company:
         mounted = await _enlisted(simulation.wanted, company, console)
         return await _Fleet(simulation, access, company, mounted, console, clock).run()
-
-
-@contextlib.asynccontextmanager
-async def _office(company: Company | None) -> AsyncIterator[Office | None]:
-    if company is None:
-        yield None
-        return
-    async with Office.opened(company.api, company.email, company.password) as opened:
-        yield opened
 
 
 async def _enlisted(wanted: Wanted, company: Office | None, console: Console) -> list[Mounted]:
@@ -135,8 +128,7 @@ async def _enlisted(wanted: Wanted, company: Office | None, console: Console) ->
         return [_unknown(number, token, device) for number, (token, device) in enumerate(wanted.tokens, start=1)]
     assert company is not None
     types = mix.shared_out(wanted.types, wanted.vehicles)
-    order = Order(prefix=wanted.prefix, types=types, activation_share=wanted.activation_share)
-    boxes = await company.fleet(order)
+    boxes = await company.fleet(wanted.prefix, types, activation_share=wanted.activation_share)
     await company.mount(boxes)
     console.print(f"registered and mounted: {len(boxes):,} vehicles, {boxes[0].plate} to {boxes[-1].plate}")
     return boxes

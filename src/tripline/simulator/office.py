@@ -61,14 +61,6 @@ class Before(msgspec.Struct, frozen=True):
     event_id: str | None = None
 
 
-class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """The requested fleet. `types` has one entry for each vehicle, used for missing ones."""
-
-    prefix: str
-    types: Sequence[str]
-    activation_share: float = 0.0
-
-
 class Office:
     """A company's administrator, logged in."""
 
@@ -91,20 +83,23 @@ class Office:
                 raise OfficeError(f"{email} belongs to no company: log in as a company's administrator.")
             yield office
 
-    async def fleet(self, order: Order) -> list[Mounted]:
-        """The fleet's sensors and vehicles, in order; missing ones are registered."""
-        plates = [f"{order.prefix}-{number:05d}" for number in range(1, len(order.types) + 1)]
-        known, registered = await self._found(order.prefix)
+    async def fleet(self, prefix: str, types: Sequence[str], *, activation_share: float = 0.0) -> list[Mounted]:
+        """The fleet's sensors and vehicles, in order; missing ones are registered.
+
+        `types` has one entry for each vehicle, used for missing ones.
+        """
+        plates = [f"{prefix}-{number:05d}" for number in range(1, len(types) + 1)]
+        known, registered = await self._found(prefix)
         missing = [(plate, 1_000, "GASOLINE", "AUTO") for plate in plates if plate not in known]
         await self._bulk("vehicles", ("vehicleNo", "mileage", "fuelType", "missionType"), missing)
-        activated = _spread(order.activation_share, len(plates))
+        activated = _spread(activation_share, len(plates))
         new = [
             (plate, device, _token(), str(needs).lower())
-            for plate, device, needs in zip(plates, order.types, activated, strict=True)
+            for plate, device, needs in zip(plates, types, activated, strict=True)
             if plate not in registered
         ]
         await self._bulk("sensors", ("serialNo", "type", "credentialsId", "activationRequired"), new)
-        vehicles, sensors = await self._found(order.prefix)
+        vehicles, sensors = await self._found(prefix)
         return [_mounted(plate, vehicles[plate], sensors[plate], is_new=plate not in known) for plate in plates]
 
     async def of_tokens(self, tokens: Sequence[str]) -> list[Mounted]:
