@@ -1,9 +1,9 @@
-"""Scores: the reasons for a trip without one.
+"""Scores: the reasons for a trip without one, and the sources of the policy in force for a company.
 
 Not here: how a trip is judged (`scoring/`).
 """
 
-from enum import Enum
+from enum import Enum, StrEnum
 
 from tripline.domain.refusals import Word
 
@@ -28,3 +28,14 @@ class WhyNot(Word, Enum):
 def why_not(kept: str) -> WhyNot:
     """The reason stored with a trip; `UNKNOWN` for one from another version."""
     return WhyNot(kept) if kept in set(WhyNot) else WhyNot.UNKNOWN
+
+
+class Source(StrEnum):
+    """Why a policy is in force for a company."""
+
+    COMPANY = "COMPANY"
+    """It was chosen for the company."""
+    SERVICE_TYPE = "SERVICE_TYPE"
+    """It was chosen for the company's service type."""
+    SETTINGS = "SETTINGS"
+    """Nothing was chosen."""

@@ -15,10 +15,9 @@ from litestar.response import Response
 from tripline.domain import fields, trends
 from tripline.domain.access import Action, Thing
 from tripline.domain.ids import CompanyId, TripId
-from tripline.domain.policies import Source
 from tripline.domain.refusals import BadParameter, Refusal
 from tripline.domain.rescorings import Ended, Outcome, Rescoring, RescoringRequest, Stage, UnderWay
-from tripline.domain.scores import why_not
+from tripline.domain.scores import Source, why_not
 from tripline.domain.shares import Holder
 from tripline.http import changes, parameters
 from tripline.http.context import Call, context_of, scores_of

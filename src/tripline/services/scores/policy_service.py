@@ -12,8 +12,8 @@ from tripline.domain import access, trends
 from tripline.domain.access import Action, Actor, Authority, Scope, Thing
 from tripline.domain.history import Change, Event
 from tripline.domain.ids import CompanyId, TimeIds
-from tripline.domain.policies import Source
 from tripline.domain.refusals import BadParameter, TryLater
+from tripline.domain.scores import Source
 from tripline.domain.shares import Holder, Shares
 from tripline.ports.clocks import Clock
 from tripline.ports.maps import RoadMatcher

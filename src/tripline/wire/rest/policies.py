@@ -4,7 +4,7 @@ from typing import Annotated
 
 import msgspec
 
-from tripline.domain.policies import Source
+from tripline.domain.scores import Source
 from tripline.wire.described import about
 from tripline.wire.rest import examples
 from tripline.wire.rest.base import Id
