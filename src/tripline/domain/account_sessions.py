@@ -1,7 +1,4 @@
-"""Account sessions: a log-in over REST or a sign-in with a browser, until it ends.
-
-Not here: how they are opened, prolonged and ended (`services/accounts/`).
-"""
+"""Account sessions: a log-in over REST or a sign-in with a browser, until it ends."""
 
 from enum import StrEnum
 

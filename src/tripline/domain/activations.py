@@ -1,7 +1,6 @@
 """The steps of an activation, derived from its call and from whether it still counts.
 
-Follows spec/rpc 6. Not here: calls and their states (`rpc.py`), what an answer does to the mounting
-(`services/rpc/activation.py`).
+Follows spec/rpc 6.
 """
 
 from enum import StrEnum

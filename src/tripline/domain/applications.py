@@ -1,9 +1,6 @@
 """Applications for a service account: the fields of the form, and the decision.
 
 Follows spec/interface (Authentication 1) and spec/rest 8.5 (service application).
-
-Not here: who reviews them (`access`), the account that an approval makes (`services/accounts/applications.py`), rows
-(`store/accounts/applications.py`), JSON (`wire/rest/accounts.py`).
 """
 
 from enum import Enum, StrEnum

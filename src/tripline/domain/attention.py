@@ -1,7 +1,4 @@
-"""Scores that need attention, and why.
-
-Not here: finding them (`services/scores/attention.py`).
-"""
+"""Scores that need attention, and why."""
 
 import msgspec
 

@@ -2,8 +2,6 @@
 
 A customer's trip is identified by the customer's `tripId`. Its states are the usual ones (`trips.py`), but neither
 another number nor a new mounting splits it, data after a silence continues it, and a sensor may have several open.
-
-Not here: the caller (`services/bus/placement.py`), rows (`store/trips/bus_trips.py`).
 """
 
 import hashlib

@@ -2,8 +2,6 @@
 
 Permissions are read from `access.RULES`: the reaches of a company or person on the vehicle are matched against the
 reaches that each action requires. Nothing here decides a permission.
-
-Not here: which members an actor gets to see (`services/fleet/chains.py`).
 """
 
 from collections.abc import Iterable

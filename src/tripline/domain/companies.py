@@ -2,9 +2,6 @@
 
 An operator is the master company of a service type; a partner joins the operator's. Follows the interface
 specification (Company), rules 1 and 6, spec/gaps G5, G31, G32, H2, H5, X5, spec/push 1 and N1 to N3, and spec/rest 8.5.
-
-Not here: who may register which kind (`access`), the administrator's account (`people`), rows
-(`store/fleet/companies.py`), JSON (`wire/rest/companies.py`).
 """
 
 import re

@@ -1,9 +1,6 @@
 """Delegations: vehicles delegated to companies, rights of people on single vehicles, and candidates.
 
 Follows spec/interface (Delegation, rules 1 to 3), spec/rest 7.6, 7.7 and 9, spec/gaps G13, H3 and H4.
-
-Not here: whose vehicles and people an actor may name (`access`), rows (`store/fleet/candidates.py`,
-`store/fleet/delegations.py`, `store/fleet/rights.py`), JSON (`wire/rest/delegations.py`).
 """
 
 from collections.abc import Callable

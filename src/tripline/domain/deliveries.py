@@ -3,9 +3,6 @@
 The instant comes from the message itself, so live messages of all sensors are close together in an index that begins
 with it. The mark identifies the sensor and, where the instant alone is ambiguous, the content. Two messages may share
 both by chance, so the caller compares the payloads.
-
-Not here: which messages are compared (`services/ingest/redeliveries.py`), storing the marks
-(`store/ingest/deliveries.py`).
 """
 
 import struct

@@ -2,8 +2,6 @@
 
 An accepted dispute excludes an event, by kind and time interval, or the trip from the judgement. This survives
 rescoring, which gives events new ids.
-
-Not here: how a trip is judged without it (`scoring/annulments.py`), rows (`store/scores/disputes.py`).
 """
 
 from enum import StrEnum

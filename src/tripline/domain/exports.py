@@ -1,7 +1,4 @@
-"""Exports: files of all rows of a list, made in the background for the requesting account.
-
-Not here: the worker (`services/exports.py`), contents of the files (`portal/`), rows (`store/exports.py`).
-"""
+"""Exports: files of all rows of a list, made in the background for the requesting account."""
 
 from enum import Enum, StrEnum
 from typing import ClassVar, Final

@@ -3,8 +3,6 @@
 An entry is one event. It belongs to the history of every object that it names: a mounting to the sensor's and the
 vehicle's, a right to the vehicle's and the person's. An entry that names no vehicle, sensor or person belongs to its
 company. The entry of a deletion counts the objects deleted with it.
-
-Not here: rows (`store/fleet/history.py`), writing and reading entries (`services/fleet/history.py`).
 """
 
 from collections.abc import Collection, Iterable

@@ -2,9 +2,6 @@
 
 A draft belongs to one account. Its columns are matched, its rows checked and mended, and then all good rows are
 registered at once, or none.
-
-Not here: its rows in the store (`store/fleet/import_rows.py`), how rows are checked
-(`services/imports/draft_rows.py`).
 """
 
 from collections.abc import Mapping

@@ -1,9 +1,6 @@
 """The eight actions of a carrier on a line: the fields of each, and its outcome.
 
 Follows spec/interface (Carrier-side lifecycle actions) and spec/gaps G10.
-
-Not here: what an action does (`services/lines/actions.py`), the states of a line (`lines.py`), JSON
-(`wire/rest/lines.py`).
 """
 
 import re

@@ -2,9 +2,6 @@
 
 Follows spec/interface (Sensor, nwStatus values; States, carrier network status) and spec/gaps G10. The diagram in
 `docs/carrier.md` is made from `NEXT`.
-
-Not here: further effects of the carrier's actions (`services/lines/actions.py`), their fields (`line_actions.py`), rows
-(`store/lines/lines.py`).
 """
 
 from enum import Enum, StrEnum

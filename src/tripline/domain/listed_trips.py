@@ -1,6 +1,6 @@
 """Trips in lists: their state, the filters of a list, and a listed trip.
 
-A trip is listed by its start; one without a start is not listed. Not here: finding them (`store/trips/trip_list.py`).
+A trip is listed by its start; one without a start is not listed.
 """
 
 import math

@@ -1,8 +1,4 @@
-"""Maps as their administrator sees them: imported ones, and the running or unfinished import.
-
-Not here: the seam to the store of maps (`ports/maps.py`), its files (`adapters/maps/files.py`), reading extracts
-(`adapters/maps/osm_file.py`).
-"""
+"""Maps as their administrator sees them: imported ones, and the running or unfinished import."""
 
 import re
 from enum import StrEnum

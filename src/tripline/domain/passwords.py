@@ -2,8 +2,6 @@
 
 Registrations over the published operations accept any non-empty password, because the interface sets no minimum and
 programs rely on that (`domain/people.py`); this rule applies to passwords set on a form.
-
-Not here: hashes (`services/accounts/passwords.py`).
 """
 
 from typing import Final

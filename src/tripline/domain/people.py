@@ -1,9 +1,6 @@
 """Administrators, directors and drivers: validation of registrations and changes, and their record.
 
 Follows spec/interface (Director and Driver), rule 6, spec/gaps G5 and H5, spec/rest 8.5.
-
-Not here: who may register or read one (`access`), passwords and logins (`services/accounts`), rows
-(`store/fleet/people.py`), JSON (`wire/rest/people.py`).
 """
 
 from collections.abc import Mapping

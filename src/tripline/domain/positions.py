@@ -3,8 +3,6 @@ a track without its ends.
 
 The interface does not describe positions (spec/positions L1 to L5). Samples are in their packed form (`samples.py`);
 late or repeated samples never move a vehicle back.
-
-Not here: the keeper of live positions (`services/live/position_keeper.py`), rows (`store/positions.py`).
 """
 
 import math

@@ -1,7 +1,6 @@
 """Messages to customers' servers: the subscriptions of companies, and the receivers of a message.
 
-Follows spec/push 2 (rules N1 to N5) and 4.4. Not here: the body (`wire/push.py`), the rows that wait to be sent
-(`store/push/outbox.py`), who calls this (`services/push/notices.py`).
+Follows spec/push 2 (rules N1 to N5) and 4.4.
 """
 
 import re

@@ -2,8 +2,6 @@
 
 A rescoring is stored first; workers then process a few trips at a time. So it survives the end of any process, and the
 administrator can follow its progress.
-
-Not here: the work (`services/scores/rescorer.py`), rows (`store/scores/rescorings.py`).
 """
 
 from collections.abc import Mapping, Sequence

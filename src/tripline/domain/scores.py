@@ -1,7 +1,4 @@
-"""Scores: the reasons for a trip without one, and the sources of the policy in force for a company.
-
-Not here: how a trip is judged (`scoring/`).
-"""
+"""Scores: the reasons for a trip without one, and the sources of the policy in force for a company."""
 
 from enum import Enum, StrEnum
 

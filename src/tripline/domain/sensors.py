@@ -1,9 +1,6 @@
 """A sensor (the device's record): validation of registrations, its states, and when it may be mounted on a vehicle.
 
 Follows spec/interface (Sensor, States), spec/rpc 6.2, spec/gaps G8, G11, G12, H5 and spec/device-messages D29.
-
-Not here: who may register, read or mount one (`access`), its rows (`store/fleet/sensors.py`), its JSON
-(`wire/rest/sensors.py`).
 """
 
 import re

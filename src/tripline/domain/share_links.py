@@ -1,7 +1,4 @@
-"""Rules of share links: pages that show one vehicle, or one trip, without an account.
-
-Not here: making, opening and ending them (`services/share_links.py`), hiding the ends of a trip (`positions.py`).
-"""
+"""Rules of share links: pages that show one vehicle, or one trip, without an account."""
 
 from typing import Final
 

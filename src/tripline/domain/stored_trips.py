@@ -1,8 +1,6 @@
 """Stored trips, microtrips and device events, as they are read back.
 
 Follows spec/gaps G2, G3, G4 and H9; spec/rest 8.1 to 8.3. A sensor id is None when the sensor was deleted.
-
-Not here: the life of a trip (`trips`), rows (`store/trips/`), JSON (`wire/rest/trips.py`).
 """
 
 import msgspec

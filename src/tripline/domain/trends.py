@@ -3,8 +3,6 @@
 A trip adds whole numbers to the sums, so they can be added and subtracted for ever without drift. Its burden is its
 metres, plus the policy's added metres, times -ln(score / 100), in millionths: burden and metres give the combined
 score of any trips, under any policies (docs/spec/scoring.md, Trends).
-
-Not here: keeping the sums (`store/scores/sums.py`), reading them (`services/scores/trends.py`).
 """
 
 import datetime

@@ -1,7 +1,6 @@
 """A vehicle's day: its drives and the stops between them, with sums.
 
-A trip over midnight is on both days, its part on each. A trip that watched the parked vehicle is no drive. Not here:
-reading trips (`services/fleet/vehicle_days.py`).
+A trip over midnight is on both days, its part on each. A trip that watched the parked vehicle is no drive.
 """
 
 import math

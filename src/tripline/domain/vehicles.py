@@ -1,9 +1,6 @@
 """A vehicle: validation of registrations, its defaults and its states.
 
 Follows spec/interface (Vehicle), rules 2 to 5, spec/gaps G5, G9, H1 and H3.
-
-Not here: who may register or read one (`access`), its rows (`store/fleet/vehicles.py`), its JSON
-(`wire/rest/vehicles.py`).
 """
 
 import re
