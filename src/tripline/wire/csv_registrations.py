@@ -3,8 +3,6 @@
 The columns are the fields of the matching registration request, in any order (spec/gaps H17): a new field of a request
 is a new column. An empty cell counts as not sent. Text is used as it is in the file; a number has digits and a decimal
 point only, a flag is `true` or `false` in any letter case.
-
-Not here: the file itself (`csv_files.py`), allowed values (`domain/`).
 """
 
 import re

@@ -1,6 +1,6 @@
 """JSON of messages to customers' servers: one envelope for all messages to `notifyHost` (spec/push 4.2).
 
-Ids are bare UUID texts; an unset vehicle is the placeholder. Not here: the receivers (`domain/pushes.py`).
+Ids are bare UUID texts; an unset vehicle is the placeholder.
 """
 
 from typing import Annotated

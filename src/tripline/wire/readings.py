@@ -2,8 +2,6 @@
 
 `wire/device/publish.py` makes these from bytes; `services/ingest` places and stores them. They are structs without
 garbage-collector tracking, because ten thousand of them are made per second.
-
-Not here: the packed form of samples (`domain/samples.py`), payloads in REST answers (`wire/device/stored_payloads.py`).
 """
 
 import msgspec

@@ -1,7 +1,4 @@
-"""Bytes of calls to devices and of their answers (spec/rpc 2 to 4).
-
-Not here: the effects of an answer (`services/rpc/`), the JSON of records (`wire/rest/rpc.py`).
-"""
+"""Bytes of calls to devices and of their answers (spec/rpc 2 to 4)."""
 
 import codecs
 import re

@@ -2,8 +2,6 @@
 
 The program forwards most of this data without decoding it, so nothing uses these structs to read or write; a test
 checks real calls and pushes against them. Follows spec/rpc 2 to 4, spec/push 3 and 4.
-
-Not here: the documented messages of devices (`wire/device/meanings.py`).
 """
 
 from typing import Annotated, Any, Final

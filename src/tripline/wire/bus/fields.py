@@ -1,6 +1,6 @@
 """Single values of a bus message's fields: look-up, ids, times (spec/bus-messages 3.1, 4.4, 4.5, 4.8, 4.13).
 
-An unreadable value is None, never an error. Not here: combined meaning of the fields (`reader.py`).
+An unreadable value is None, never an error.
 """
 
 import datetime

@@ -1,7 +1,5 @@
 """Bus messages in a file, one JSON document per line: the message itself, or `{"topic": ..., "value": ...}` as written
 by tools that copy topics.
-
-Not here: the contents of a message (`reader.py`).
 """
 
 from collections.abc import Iterator

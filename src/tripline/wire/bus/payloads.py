@@ -1,6 +1,6 @@
 """The payload of a bus message as readings, by kind of message (spec/bus-messages 3.2, 4.3, 4.9 to 4.11, 4.14).
 
-The items and samples are read by the readers of devices' payloads. Not here: the envelope (`reader.py`).
+The items and samples are read by the readers of devices' payloads.
 """
 
 import datetime

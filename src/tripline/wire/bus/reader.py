@@ -3,9 +3,6 @@
 Reading takes two steps, because the meaning of a payload may depend on the sensor's registered type: `opened` decodes
 the envelope, `readings` the payload, with the readers of device payloads. Neither raises; unusable messages become
 `Rejected` with a reason.
-
-Not here: single values (`fields.py`), the reasons (`reasons.py`), the documented form (`envelopes.py`), trips,
-redeliveries and the store (`services/bus/`).
 """
 
 import datetime

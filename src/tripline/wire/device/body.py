@@ -3,8 +3,6 @@
 JSON is read strictly (D23), with two repairs of valid JSON that no reader can hold: numbers beyond the range of doubles
 become null, halves of surrogate pairs become U+FFFD. MessagePack (spec/device-messages 8) becomes the equivalent JSON
 object. Every accepted payload decodes again later, so the store holds only payloads that an answer can carry.
-
-Not here: the meaning of the object (`publish.py`).
 """
 
 import json

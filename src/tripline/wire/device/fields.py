@@ -1,7 +1,4 @@
-"""The values of one object of a payload, read by key: each used value by the rule for its kind; and the header's.
-
-Not here: the rules (`values.py`); remarks on the values (`wire/explanation/notes.py`).
-"""
+"""The values of one object of a payload, read by key: each used value by the rule for its kind; and the header's."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final

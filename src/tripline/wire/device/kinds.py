@@ -1,7 +1,7 @@
 """Decides the kind of a device's message: the rules K1 to K8 of spec/device-messages 3.4 and the signatures of 3.5.
 
 Real programs use other numbers than the documents: OBD payloads under 1 and 2, events under small numbers or without
-any. Not here: the keys of the tables (`tables.py`), reading the message (`publish.py`).
+any.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,6 @@
 """The meanings of devices' messages and their keys, in words: the source of every page that explains them.
 
-Source: spec/device-messages 5 and 6. Not here: the keys of a message and their kinds (`tables.py`), reading the values
-(`values.py`).
+Source: spec/device-messages 5 and 6.
 """
 
 from typing import Final, NamedTuple

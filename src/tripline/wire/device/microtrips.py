@@ -6,8 +6,6 @@ Rules: spec/device-messages T3, P1, E1, I5, I6, A5, A7, D25; decision 201.
 
 The decoder does not check UTF-8, range and depth of values that it skips. Therefore a form learns the keys that devices
 send; a message with others is decoded as a whole, too.
-
-Not here: the header and the kind of a message (`publish.py`), the packed layout (`domain/samples.py`).
 """
 
 import contextlib

@@ -1,7 +1,4 @@
-"""Trip messages and events to records (spec/device-messages T4, T5, P1, D9, 6).
-
-Not here: identifying the event (`kinds.py`), samples (`microtrips.py`).
-"""
+"""Trip messages and events to records (spec/device-messages T4, T5, P1, D9, 6)."""
 
 from typing import Final
 

@@ -3,8 +3,6 @@
 Numeric keys sent as text become numbers (V1), text keys sent as numbers or booleans become text (V2), unknown keys and
 `em` stay byte for byte (V5, V6). Published clients format a few keys without checking them (spec/rest 6); null and
 other values than numbers are left out of these keys, but stay in the stored payload.
-
-Not here: the tables (`tables.py`), the envelope of the answer (`wire/rest/trips.py`).
 """
 
 import functools

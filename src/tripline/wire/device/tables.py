@@ -1,7 +1,7 @@
 """The documented keys of every message type, with the kind of value each one holds; device types; OBD and DTG marks.
 
 Source: spec/device-messages 5 (trips and microtrips), 6 (events), 3.4 (K4, K6); device type names: spec/bus-messages
-3.2. An unlisted key is stored as sent (V5). Not here: how a value is read (`values.py`).
+3.2. An unlisted key is stored as sent (V5).
 """
 
 import functools

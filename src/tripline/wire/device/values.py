@@ -1,7 +1,6 @@
 """Reads a single value of a device's payload: numbers, texts, times, positions, manoeuvre flags.
 
-An unreadable value is None, never an error (spec/device-messages V1-V4, T1-T2, P1, E1). Not here: the kinds of the keys
-(`tables.py`), choosing among several keys (`fields.py`).
+An unreadable value is None, never an error (spec/device-messages V1-V4, T1-T2, P1, E1).
 """
 
 import datetime

@@ -2,8 +2,6 @@
 
 `explain` has the reader itself (`wire/device/publish.py`) take notes; the parts are `notes.py` (the keys of one object)
 and `scoring.py` (reasons against scoring).
-
-Not here: listening and printing (`services/device_check.py`, `cli/device.py`).
 """
 
 import itertools

@@ -1,8 +1,6 @@
 """Remarks on the objects of a message: converted, unused, another name, unknown, missing.
 
 The reader (`wire/device`) notes the keys that it reads, so the remarks cannot differ from the reading.
-
-Not here: the result of the message as a whole (`messages.py`).
 """
 
 from collections.abc import Iterator

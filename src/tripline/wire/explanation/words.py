@@ -1,7 +1,4 @@
-"""Words for a device's maker on how a message was read: findings, names of kinds, values and times.
-
-Not here: the findings themselves (`messages.py` and its parts).
-"""
+"""Words for a device's maker on how a message was read: findings, names of kinds, values and times."""
 
 import datetime
 import json

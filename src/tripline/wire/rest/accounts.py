@@ -2,8 +2,6 @@
 
 The answers of log-in and refresh are flat, strings only, because a client copies every key (spec/rest 2). Fields
 of an application follow spec/rest 8.5, with the names that a company's registration uses where it has the same.
-
-Not here: allowed values (`domain/applications.py`, `domain/passwords.py`), reading a request (`bodies.py`).
 """
 
 from typing import Annotated, Any, TypeAlias

@@ -1,7 +1,4 @@
-"""The shapes of REST answers: ids, pages, errors (spec/interface, Conventions; spec/rest 3, 5).
-
-Not here: the records of each family (the other modules), how a page is cut (`http/pages.py`).
-"""
+"""The shapes of REST answers: ids, pages, errors (spec/interface, Conventions; spec/rest 3, 5)."""
 
 import functools
 from types import NoneType, UnionType

@@ -1,8 +1,6 @@
 """Reads the JSON object of a request into a struct, whole or in part; and small helpers for records.
 
 Unknown fields of a request are ignored; a field of the wrong JSON type is refused by name.
-
-Not here: allowed values (`domain/fields.py`), fields that only a record has (`read_only.py`).
 """
 
 import functools

@@ -1,7 +1,7 @@
 """JSON of companies: the fields of requests and records.
 
 Follows spec/interface (Resources and fields), in its order, with the additions of spec/rest 8.5. Unset ids are the
-placeholder, other unset values null. Not here: allowed values (`domain/`), reading a request (`bodies.py`).
+placeholder, other unset values null.
 """
 
 from collections.abc import Container, Mapping

@@ -1,8 +1,6 @@
 """JSON of relations: candidates, vehicles delegated to companies, rights on vehicles.
 
 Follows spec/interface (Company relation; Vehicle delegation to a company, to a user), in its order.
-
-Not here: permissions (`domain/delegations.py`), reading a request (`bodies.py`).
 """
 
 from functools import partial

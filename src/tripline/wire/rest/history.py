@@ -1,7 +1,4 @@
-"""JSON of history: who changed what and when.
-
-Not here: the contents of an entry (`domain/history.py`), permissions (`services/fleet/history.py`).
-"""
+"""JSON of history: who changed what and when."""
 
 from typing import Annotated
 

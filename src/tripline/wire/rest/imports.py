@@ -1,7 +1,4 @@
-"""JSON of bulk registration: the report about a file.
-
-Not here: the file's own form (`wire/csv_files.py`, `wire/csv_registrations.py`).
-"""
+"""JSON of bulk registration: the report about a file."""
 
 from collections.abc import Sequence
 from typing import Annotated

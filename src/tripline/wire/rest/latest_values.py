@@ -1,7 +1,4 @@
-"""JSON of a sensor's latest values (spec/rest 8.4).
-
-Not here: the microtrip in it (`trips.py`).
-"""
+"""JSON of a sensor's latest values (spec/rest 8.4)."""
 
 from collections.abc import Iterable
 from typing import Annotated, Final

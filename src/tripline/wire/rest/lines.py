@@ -1,7 +1,6 @@
 """JSON of carrier lines: the carrier's actions, their outcomes, and the request to lift a pause.
 
-An addition to the interface, except `mdn` of the request (spec/rest 11). Not here: allowed values
-(`domain/line_actions.py`).
+An addition to the interface, except `mdn` of the request (spec/rest 11).
 """
 
 import hashlib

@@ -2,8 +2,6 @@
 
 A known field is never ignored silently: it is stored, or matches the record, or is refused by name. A field that no
 record of the operation has is ignored.
-
-Not here: reading the fields of a request (`bodies.py`).
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,4 @@
-"""JSON of calls to devices: requests, answers to the caller, and records (spec/rpc 2, 5.2 and 7).
-
-Not here: the bytes that go to and come from devices (`wire/rpc.py`).
-"""
+"""JSON of calls to devices: requests, answers to the caller, and records (spec/rpc 2, 5.2 and 7)."""
 
 from typing import Annotated, Any, ClassVar, Final
 

@@ -3,8 +3,6 @@
 Follows spec/interface (Resources and fields), in its order, with the additions of spec/rest 8.5. Unset ids are the
 placeholder, other unset values null. A carrier-linked device has three more fields, and its `additionalInfo` is an
 object.
-
-Not here: allowed values (`domain/`), reading a request (`bodies.py`), latest values (`latest_values.py`).
 """
 
 from typing import Annotated, Any

@@ -1,7 +1,4 @@
-"""JSON of account sessions (spec/rest 2.1).
-
-Not here: the tokens of a session (`accounts.py`).
-"""
+"""JSON of account sessions (spec/rest 2.1)."""
 
 from typing import Annotated, Literal
 

@@ -2,8 +2,6 @@
 
 Ids are objects and never null, a payload is an object (microtrips: or an array) or null, text times are in the zone of
 the settings.
-
-Not here: conversion of payload values (`wire/device/stored_payloads.py`).
 """
 
 from datetime import tzinfo
