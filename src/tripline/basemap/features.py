@@ -1,7 +1,4 @@
-"""Selection of OpenStreetMap features for the base map: layer, properties and least zoom of each.
-
-Not here: reading the file (`adapters/maps/features.py`), cutting tiles (`adapters/maps/tiles.py`).
-"""
+"""Selection of OpenStreetMap features for the base map: layer, properties and least zoom of each."""
 
 from collections.abc import Mapping
 from typing import Final

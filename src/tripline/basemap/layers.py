@@ -1,7 +1,4 @@
-"""Layers of the base map, and the features in them.
-
-Not here: the choice of layer (`features.py`).
-"""
+"""Layers of the base map, and the features in them."""
 
 from enum import IntEnum
 from typing import Final, NamedTuple

@@ -2,8 +2,6 @@
 
 Texts use the reader's own fonts, and features have no pictures, so the style needs no address except the tiles'.
 Limits have their own layers, hidden by default: make the layers `LIMITS` visible to show them.
-
-Not here: the contents of the tiles (`features.py`).
 """
 
 import math

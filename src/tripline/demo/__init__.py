@@ -3,7 +3,6 @@
 With a map, one more vehicle speeds along its roads, and others move along them while the demo is kept. The demo acts
 from outside, through commands, published REST operations and the simulator; internally it reads only the roads of the
 imported map.
-Not here: the server process (`server.py`), the REST calls (`company.py`), the output (`report.py`).
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """The demo's customer: registers a company with vehicles, sensors and drivers over REST, and reads their trips.
 
-It uses only published operations, like a customer's program. Not here: the output (`report.py`).
+It uses only published operations, like a customer's program.
 """
 
 import asyncio

@@ -1,7 +1,4 @@
-"""The output of the demo: its steps, the scores, the explanation of the worst trip, and commands to try next.
-
-Not here: the source of the figures (`company.py`).
-"""
+"""The output of the demo: its steps, the scores, the explanation of the worst trip, and commands to try next."""
 
 import datetime
 import shlex

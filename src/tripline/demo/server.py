@@ -1,7 +1,4 @@
-"""The demo's server: `tripline serve` as a process of its own, on the default ports if they are free.
-
-Not here: requests to it (`company.py`).
-"""
+"""The demo's server: `tripline serve` as a process of its own, on the default ports if they are free."""
 
 import asyncio
 import contextlib

@@ -1,7 +1,4 @@
-"""Builds a road index from the roads and areas of a map file.
-
-Not here: reading the file (`adapters/maps/osm_file.py`).
-"""
+"""Builds a road index from the roads and areas of a map file."""
 
 from array import array
 from collections.abc import Mapping, Sequence

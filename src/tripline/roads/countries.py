@@ -2,8 +2,6 @@
 
 Where a country has several for one kind of road, by lanes or region, the table has the highest, so that no driver is
 charged with a false offence. Countries outside the table have no defaults.
-
-Not here: how a road names one of them (`values.py`), when the default of its class counts (`limits.py`).
 """
 
 from typing import Final, NamedTuple

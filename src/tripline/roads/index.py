@@ -2,8 +2,6 @@
 
 Coordinates are whole units of 1e-7 degrees. A segment is named by the vertex where it begins; the last vertex of a road
 begins none. The grid has rows of `CELL_M` and cells as wide at the latitude of their row.
-
-Not here: making one (`builder.py`), its files (`adapters/maps/files.py`), finding roads (`matcher.py`).
 """
 
 from typing import Final

@@ -1,8 +1,4 @@
-"""Limits of samples: the limit of each sample on its road, by direction, kind of vehicle and local time.
-
-Not here: the limits of a road by its tags (`limits.py`), the default for an unknown road
-(`scoring/overspeed.py`).
-"""
+"""Limits of samples: the limit of each sample on its road, by direction, kind of vehicle and local time."""
 
 from typing import Final, NamedTuple
 

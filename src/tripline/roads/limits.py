@@ -7,8 +7,6 @@ lower.
 Of conditional limits (`maxspeed:conditional`) those for some days, times or vehicles count. Other conditions are left
 out: rain, weight, holidays, children, the sun. A position does not show if they are met, and a wrong limit is worse
 than none.
-
-Not here: one value (`values.py`), which direction was driven (`matcher.py`).
 """
 
 import re

@@ -1,7 +1,4 @@
-"""Drives with the roads they were driven on: the answer of a road matcher to the scorer.
-
-Not here: matchers (`ports.maps.RoadMatcher`, `adapters/maps/roads_osm.py`).
-"""
+"""Drives with the roads they were driven on: the answer of a road matcher to the scorer."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -2,8 +2,6 @@
 
 The candidates of an anchor are the nearest roads, and "no road". The cheapest chain of candidates is the drive (by the
 Viterbi algorithm). Between two anchors on different roads, the samples are split where that fits their positions best.
-
-Not here: anchors (`anchors.py`), candidates of a point (`candidates.py`), costs of a change of road (`changes.py`),
 """
 
 from typing import Final, NamedTuple

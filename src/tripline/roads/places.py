@@ -2,8 +2,6 @@
 
 The table is sorted by kind, then by latitude. Names are UTF-8 in one array, so that a process that names a few
 coordinates reads a few pages of it. Coordinates are whole units of 1e-7 degrees.
-
-Not here: its files (`adapters/maps/files.py`), roads (`index.py`), words for people (`services/places.py`).
 """
 
 import itertools

@@ -1,7 +1,4 @@
-"""Roads by the answer of another matcher. It names OpenStreetMap ways; roads and limits come from our own index.
-
-Not here: the request to it (`roads_osm.Asked`).
-"""
+"""Roads by the answer of another matcher. It names OpenStreetMap ways; roads and limits come from our own index."""
 
 from typing import NamedTuple
 

@@ -1,8 +1,7 @@
 """Covers: the time that the samples of a trip cover, and the comparison that finds one drive recorded by two sensors.
 
 A cover is spans of time without the gaps between them, so a sample with a wrong date does not make a trip a year long.
-Free of numpy, so that its readers need not load the kernel. Not here: the choice of trips to compare
-(`services/scores/duplicates.py`).
+Free of numpy, so that its readers need not load the kernel.
 """
 
 import itertools

@@ -1,7 +1,4 @@
-"""The kernel's input: the samples of many trips in flat arrays. Also merges samples of one instant (O2, O4).
-
-Not here: reading rows into these arrays (`services/scores/arrays.py`).
-"""
+"""The kernel's input: the samples of many trips in flat arrays. Also merges samples of one instant (O2, O4)."""
 
 from typing import NamedTuple
 

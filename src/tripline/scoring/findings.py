@@ -1,7 +1,4 @@
-"""The findings in trips: distance, spacing, seconds over the limit, repairs, and the events of all, as arrays.
-
-Not here: the steps that find them (`kernel.py`).
-"""
+"""The findings in trips: distance, spacing, seconds over the limit, repairs, and the events of all, as arrays."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final

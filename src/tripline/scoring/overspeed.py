@@ -2,8 +2,6 @@
 
 Every sample above the limit with its tolerance is one event (published: 152 in 49 km, two of them 2 s apart on one
 road). Without tolerance the score hardly separates calm from aggressive drivers.
-
-Not here: the limit of a sample by its road (`roads/limited.py`).
 """
 
 from typing import Final

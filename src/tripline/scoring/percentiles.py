@@ -1,8 +1,4 @@
-"""Percentiles of a group by badness, in at most 502 steps.
-
-Not here: members of a group (`store/scores/standings.py`), when percentiles are counted
-(`services/scores/standing_keeper.py`).
-"""
+"""Percentiles of a group by badness, in at most 502 steps."""
 
 from typing import Final, NamedTuple
 

@@ -1,7 +1,4 @@
-"""From findings to scores: the verdict on each trip, and the accumulated score of many trips.
-
-Not here: counts and their weighing (`score.py`), the weights and thresholds themselves (`rules.py`).
-"""
+"""From findings to scores: the verdict on each trip, and the accumulated score of many trips."""
 
 import math
 from collections.abc import Iterable

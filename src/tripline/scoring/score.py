@@ -4,8 +4,7 @@ S = 100 exp(-(0.45 harsh + 0.04 T) / km); a policy may add kilometres to those d
 0.040858 both published rows come out to 0.001; two rows cannot prove a model, and the rounder defaults meet them within
 0.5 (`docs/scoring.md`).
 
-Free of numpy, so the store uses these types as they are. Not here: weights and thresholds (`rules.py`), the choice of
-scored trips and their accumulated score (`policy.py`).
+Free of numpy, so the store uses these types as they are.
 """
 
 import math

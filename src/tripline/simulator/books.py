@@ -1,7 +1,7 @@
 """The books of a simulated fleet: messages sent and acknowledged by each vehicle, and records that must be stored.
 
 An acknowledged message must be stored, unless it makes no record (a redelivery, an unreadable body). A message without
-an acknowledgement may be stored. Not here: counting stored records (`office.py`).
+an acknowledgement may be stored.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,4 @@
-"""Answers of simulated devices to calls: like published clients, refused, or none (spec/rpc 4.2).
-
-Not here: topics and sending (`box.py`).
-"""
+"""Answers of simulated devices to calls: like published clients, refused, or none (spec/rpc 4.2)."""
 
 from collections.abc import Callable
 from typing import Any, Final

@@ -1,7 +1,7 @@
 """A light MQTT 3.1.1 client for many devices in one process: one asyncio protocol a connection, no task, no thread.
 
 It connects, subscribes, publishes and keeps the connection alive; its owner tracks messages in flight. The reason for
-our own client: decision 604. Not here: resending on the next connection (`box.py`).
+our own client: decision 604.
 """
 
 import asyncio

@@ -1,7 +1,4 @@
-"""Drafts of messages, which habits can change before encoding, and the resulting publishes.
-
-Not here: the habits (`habits.py`), payloads (`payloads.py`, `incidents.py`), sending (`box.py`).
-"""
+"""Drafts of messages, which habits can change before encoding, and the resulting publishes."""
 
 import struct
 from dataclasses import dataclass, field

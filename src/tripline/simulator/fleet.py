@@ -2,8 +2,6 @@
 
 In order: the office registers the fleet, every device connects, sensors that need it are activated, all drive, and
 stored records are compared with acknowledged messages.
-
-Not here: one device (`box.py`), its messages (`itinerary.py`), REST (`office.py`), the output (`summary.py`).
 """
 
 import asyncio

@@ -1,7 +1,4 @@
-"""Routes from GPX files: the places of their tracks and routes, in order, with speeds computed from times if present.
-
-Not here: routes from CSV files (`recordings.py`), legs of a route (`roads.py`).
-"""
+"""Routes from GPX files: the places of their tracks and routes, in order, with speeds from their times if present."""
 
 import datetime
 import math

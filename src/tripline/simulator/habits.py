@@ -1,8 +1,7 @@
 """Bad habits of real devices, one function and one row each: the behaviour, and the platform's interpretation.
 
 Each was seen in a published device program or in the documents' own examples (spec/device-messages 1.2, 3.3, 4, 7, 8,
-9); the rule letters come from spec/device-messages. A device has one habit or none. Not here: the assignment of habits
-to vehicles (`mix.py`).
+9); the rule letters come from spec/device-messages. A device has one habit or none.
 """
 
 import datetime

@@ -1,6 +1,6 @@
 """The events 101 to 116 of simulated devices, by type of device (spec/device-messages 3.2, 6).
 
-GPS devices and digital tachographs report none. Not here: when one happens (`itinerary.py`).
+GPS devices and digital tachographs report none.
 """
 
 import random

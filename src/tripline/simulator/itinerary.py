@@ -1,7 +1,6 @@
 """The messages of one simulated device, in order: drives with events, parking and cut connections, made one by one.
 
 Pure: the same for the same seed; it neither sends nor waits. A drive of a black box is followed by its parking record.
-Not here: movement (`motion.py`), contents of messages (`payloads.py`, `incidents.py`), sending (`box.py`).
 """
 
 import random

@@ -1,8 +1,7 @@
 """The messages of a GPS device for a track: microtrips (ty 2) while it drives, then the trip message (ty 1).
 
 Written from the published tables (spec/device-messages 5.1, 5.2, 7), not from the platform's readers, so that a replay
-tests those. The trip message carries no `dis`: the platform measures the distance itself. Not here: sending
-(`replay.py`).
+tests those. The trip message carries no `dis`: the platform measures the distance itself.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,4 @@
-"""Distributes types, styles, habits and manners over the vehicles of a simulated fleet.
-
-Not here: registering them (`office.py`).
-"""
+"""Distributes types, styles, habits and manners over the vehicles of a simulated fleet."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeVar

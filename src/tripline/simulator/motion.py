@@ -1,8 +1,7 @@
 """A vehicle's movement along legs of a road in one style, as its instruments measure it at every sample.
 
 A state machine of five manoeuvres at two steps a second: pull away, cruise, brake for the end of the leg, stand, and
-the last stop. Position and speed have the noise of a receiver (spec/scoring 7). Not here: a device's message about a
-moment (`payloads.py`).
+the last stop. Position and speed have the noise of a receiver (spec/scoring 7).
 """
 
 import math

@@ -1,8 +1,7 @@
 """The roads of an imported map as a network to drive on: routes from junction to junction, and their legs.
 
 A vehicle prefers its current road, then main roads to small ones, and seldom drives a piece twice. It drives by the
-limit for cars; limits that apply only at some times are ignored. Not here: made-up roads and recorded routes
-(`roads.py`), driving along a leg (`motion.py`).
+limit for cars; limits that apply only at some times are ignored.
 """
 
 import math

@@ -1,7 +1,7 @@
 """The simulated fleet's company at the REST interface: registers and mounts missing vehicles, counts stored records.
 
 It uses only published operations, like a customer's program. Registered objects have recognisable names, and existing
-ones are used again. Not here: the vehicles' messages.
+ones are used again.
 """
 
 import asyncio

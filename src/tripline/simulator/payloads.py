@@ -1,7 +1,6 @@
 """The microtrips and trips of each type of device: the keys of spec/device-messages 5.
 
-Written from the published tables, not from the platform's readers, so that a simulated fleet tests those. Not here:
-headers and topics (`itinerary.py`), events (`incidents.py`), how real devices deviate (`habits.py`).
+Written from the published tables, not from the platform's readers, so that a simulated fleet tests those.
 """
 
 import random

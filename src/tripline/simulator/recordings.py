@@ -1,7 +1,7 @@
 """Recorded drives: CSV files read into tracks of points, faulty rows counted with their line, never guessed.
 
 A file has a header row; the columns `t_ms` (epoch ms), `lat`, `lon` (WGS84 degrees) are required, `speed_kmh` is used
-if present and not empty, all others are ignored. Not here: a device's messages about a track (`messages.py`).
+if present and not empty, all others are ignored.
 """
 
 import csv

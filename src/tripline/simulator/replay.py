@@ -1,7 +1,4 @@
-"""`tripline replay`: recorded drives played as one device over MQTTS, with progress.
-
-Not here: reading files (`recordings.py`), their messages (`messages.py`), the device (`box.py`).
-"""
+"""`tripline replay`: recorded drives played as one device over MQTTS, with progress."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,7 @@
 """The roads that simulated vehicles drive: legs of a road, made up or cut from a recorded route.
 
 A leg ends at a junction: straight on, at a turn, or at a red light. Made-up roads have the limits and lengths of towns,
-country roads and motorways and stay around one place. Not here: driving along a leg (`motion.py`).
+country roads and motorways and stay around one place.
 """
 
 import math

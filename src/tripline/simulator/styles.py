@@ -1,7 +1,7 @@
 """Driving styles: speed, use of the pedals, share of harsh manoeuvres. Each style is a row of numbers.
 
 The harsh rates are at least 1.3 times the criteria for cars at one sample a second, the others at most 0.7 times
-(spec/scoring 3), so that scores separate the styles. Not here: the movement itself (`motion.py`).
+(spec/scoring 3), so that scores separate the styles.
 """
 
 from typing import Final

@@ -1,7 +1,4 @@
-"""The output of `tripline simulate`: progress, then the messages sent, acknowledged and stored.
-
-Not here: the books (`books.py`).
-"""
+"""The output of `tripline simulate`: progress, then the messages sent, acknowledged and stored."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,6 @@
 """Administrators of a company: registering, changing, deleting and listing them.
 
-Every operation names the company, and the person where there is one. Not here: the administrator that a company is
-registered with (`companies.py`).
+Every operation names the company, and the person where there is one.
 """
 
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 A company's administrators and directors set any person of their company as a driver, or anyone with a right on the
 vehicle. Drivers set and unset themselves: log in before driving, log out after it, so that the next one can take over
 (spec/rest 9). A trip is stored under the driver at its start (H9).
-
-Not here: the vehicles and persons within reach (`access`), rights on vehicles (`rights.py`).
 """
 
 from typing import Final, NamedTuple

@@ -2,8 +2,6 @@
 
 A vehicle that cannot be delegated or taken back is listed with its refusal and does not stop the others. The preview
 locks nothing: each vehicle is checked again during execution.
-
-Not here: single delegations and their consequences (`delegations.py`).
 """
 
 from collections.abc import Callable, Sequence

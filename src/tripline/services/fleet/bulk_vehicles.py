@@ -1,8 +1,6 @@
 """Activate or deactivate many vehicles: preview and undo.
 
 A vehicle with a refused change is listed with its refusal and does not stop the others.
-
-Not here: changing one vehicle's state (`vehicles.py`), delegating many (`bulk_delegations.py`).
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,4 @@
-"""Companies: registering, reading, changing, deleting and listing them.
-
-Not here: their administrators (`administrators.py`), the data deleted with a company (`removal.py`).
-"""
+"""Companies: registering, reading, changing, deleting and listing them."""
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet

@@ -1,7 +1,4 @@
-"""Delegating vehicles to companies and taking them back, including dependent rights.
-
-Not here: allowed recipients (`candidates.py`), the automatic delegation of a partner's new vehicle (`vehicles.py`).
-"""
+"""Delegating vehicles to companies and taking them back, including dependent rights."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,6 +1,6 @@
 """Count the data deleted with a vehicle, sensor, person or company, before the user confirms.
 
-The caller checked permission for the deletion. Not here: the deletions (`vehicles.py`, `removal.py`).
+The caller checked permission for the deletion.
 """
 
 from typing import Final

@@ -2,8 +2,6 @@
 
 An entry outlives its subject: after a deletion the same readers have access, until the entry is older than
 `store.history_days`. Data of deleted people is removed with them.
-
-Not here: the content of an entry (`domain/history.py`).
 """
 
 from typing import Any, Final, TypedDict, Unpack

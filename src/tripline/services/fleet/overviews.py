@@ -2,8 +2,6 @@
 
 Names or whole parts outside the reader's reach are omitted. The permitted actions on this record (`may`) use the same
 scopes as the actions themselves.
-
-Not here: the data deleted with a record (`goes_with.py`), lists.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,8 +1,4 @@
-"""Directors and drivers: registering, reading, changing, deleting and listing them; finding a person by e-mail.
-
-Not here: administrators (`administrators.py`), the data deleted with a person (`removal.py`), driving data
-(`trip_lists.py`).
-"""
+"""Directors and drivers: registering, reading, changing, deleting and listing them; finding a person by e-mail."""
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet

@@ -1,7 +1,4 @@
-"""Rights of directors and drivers on single vehicles: giving, taking back, reading (rules 2 and 3 of delegation).
-
-Not here: the rights that end with a delegation (`delegations.py`).
-"""
+"""Rights of directors and drivers on single vehicles: giving, taking back, reading (rules 2 and 3 of delegation)."""
 
 from collections.abc import Sequence
 from typing import Final

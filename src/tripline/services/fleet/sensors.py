@@ -1,7 +1,6 @@
 """Registering, reading, modifying, mounting and unmounting sensors.
 
-Their latest values: spec/rest 8.4, spec/device-messages 6.18. Not here: deleting them (`removal.py`), which devices are
-connected to this process (`gateway/roster.py`).
+Their latest values: spec/rest 8.4, spec/device-messages 6.18.
 """
 
 from collections.abc import Mapping, Sequence

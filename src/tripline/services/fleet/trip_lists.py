@@ -1,8 +1,5 @@
 """Trips and microtrips that an actor may read: one, the latest of a vehicle, and lists by start of a company, a vehicle
 or a driver, or of everything in reach.
-
-Not here: finding rows (`store/trips/trip_list.py`), lists by creation (`store/trips/trips.py`), a vehicle's day
-(`vehicle_days.py`).
 """
 
 from typing import Final

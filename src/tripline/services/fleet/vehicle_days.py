@@ -1,8 +1,4 @@
-"""The drives and stops of a vehicle on one day, and their samples, for an actor who may read its driving data.
-
-Not here: joining them to a day (`domain/vehicle_days.py`), the track (`services/scores/track.py`), lists of trips
-(`trip_lists.py`).
-"""
+"""The drives and stops of a vehicle on one day, and their samples, for an actor who may read its driving data."""
 
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo

@@ -2,8 +2,6 @@
 
 Managers who decide disputes of the trip may do it, except the former and the new driver. The new driver is a person
 whom the actor could set on the vehicle now (spec/rest 9.1): rights at the time of the trip are not stored.
-
-Not here: disputes (`disputes.py`), rows (`store/trips/drivers.py`).
 """
 
 from tripline.domain import access

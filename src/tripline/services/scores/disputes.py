@@ -1,8 +1,4 @@
-"""Open, decide and withdraw disputes about events and trips, and preview the score of an accepted one.
-
-Not here: the states of a dispute (`domain/disputes.py`), scoring a trip without annulled events
-(`scoring/annulments.py`).
-"""
+"""Open, decide and withdraw disputes about events and trips, and preview the score of an accepted one."""
 
 import asyncio
 import contextlib

@@ -8,8 +8,7 @@ Two trips are one drive if they share time, or, as the clock of one sensor may b
 constant time apart. Then the times of receipt decide where both sensors sent live; where one sent later, the clocks
 must be whole hours apart, so that a driver whose sensors take turns on one route keeps each drive.
 
-All of this happens in the transaction that stores a result, under the lock of the vehicle. Not here: the cover of a
-trip (`scoring/covers.py`), the comparison of places (`scoring/shifted.py`).
+All of this happens in the transaction that stores a result, under the lock of the vehicle.
 """
 
 from collections.abc import Callable

@@ -2,8 +2,6 @@
 
 Findings are stored with the result, so they match the score. Those of an earlier version of the program are judged
 again, by the policy that the score names.
-Not here: the response format (`wire/rest/explanations.py`), judging a trip (`judgement.py`), the findings
-(`findings.py`).
 """
 
 import bisect

@@ -3,9 +3,6 @@ the limit along the trip, each event with its cost.
 
 The costs of all items add up to 100 minus the score: each item's share of the cost is its share of the total burden.
 Annulled events cost nothing.
-
-Not here: judging (`judgement.py`), the GPS events that belong to the items (`explanation.py`), their rows
-(`store/scores/scores.py`).
 """
 
 import zlib

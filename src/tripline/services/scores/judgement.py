@@ -1,7 +1,4 @@
-"""Judge trips: turn jobs and their samples into results, without I/O.
-
-Not here: reading jobs (`scorer.py`), storing results (`results.py`).
-"""
+"""Judge trips: turn jobs and their samples into results, without I/O."""
 
 import datetime
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,4 @@
-"""Show, preview and choose the policy that scores a company's trips, for administrators.
-
-Not here: the commands for the operator of the machine (`maintenance/policies.py`), the contents of a policy
-(`scoring/rules.py`).
-"""
+"""Show, preview and choose the policy that scores a company's trips, for administrators."""
 
 import datetime
 from typing import Final, NamedTuple

@@ -2,9 +2,6 @@
 
 If this stops early, the scores so far remain, and repeating the request continues from there: trips already scored by
 the policy in force are skipped.
-
-Not here: rescorings requested over REST (`rescorer.py`), judging a trip (`judgement.py`), storing results
-(`results.py`).
 """
 
 import asyncio

@@ -6,8 +6,6 @@ a batch also stores its trips and their earlier scores in the rescoring's row: a
 once.
 
 Rescoring yields to new trips: nothing is queued while many trips wait to be scored.
-
-Not here: beginning and cancelling (`rescorings.py`), choosing trips (`store/scores/rescore.py`).
 """
 
 import asyncio

@@ -1,7 +1,4 @@
-"""Begin, read and cancel rescorings of a company's stored trips, for administrators.
-
-Not here: the work (`rescorer.py`), the command for the operator of the machine (`maintenance/rescore.py`).
-"""
+"""Begin, read and cancel rescorings of a company's stored trips, for administrators."""
 
 import msgspec
 

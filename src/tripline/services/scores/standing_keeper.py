@@ -3,8 +3,6 @@
 Requests read percentiles by key (`store/scores/trends.py`). The worker leases one period, reads its members in pages,
 and rests after each page for four times its duration: it uses at most a fifth of one core and does not delay devices.
 The latest period comes first. When many change, such as all days of a deleted vehicle, earlier ones take longer.
-
-Not here: the calculation (`scoring/percentiles.py`), noting changes (`store/scores/sums.py`).
 """
 
 import asyncio

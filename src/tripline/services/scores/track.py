@@ -3,7 +3,6 @@ and least speeds stay.
 
 A sample is usable if it has its own time and a valid position (spec/device-messages 10), and the receiver had a fix
 (`scoring/fixes.py`).
-Not here: limits and events along the track (`explanation.py`), the JSON (`wire/rest/tracks.py`).
 """
 
 import datetime as dt

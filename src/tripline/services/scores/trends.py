@@ -1,8 +1,4 @@
-"""Trends of scores by day, week and month, and rankings, within the reader's reach.
-
-Not here: figures of sums (`domain/trends.py`), their rows (`store/scores/trends.py`, `sums.py`,
-`rankings.py`), percentiles (`standing_keeper.py`).
-"""
+"""Trends of scores by day, week and month, and rankings, within the reader's reach."""
 
 from typing import Final, NamedTuple
 

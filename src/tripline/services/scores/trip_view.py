@@ -1,8 +1,6 @@
 """A trip as its page shows it: its outcome, people, disputes, neighbours, and what the reader may do.
 
 A driver's newest trips have the data that explains their scores.
-
-Not here: its samples (`reads.py`), the cost of its events (`explanation.py`).
 """
 
 import datetime
