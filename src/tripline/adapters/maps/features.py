@@ -9,7 +9,7 @@ import functools
 import mmap
 import tempfile
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeAlias
 
@@ -128,12 +128,13 @@ def read(file: Path, into: Features, *, scratch: Path) -> None:
     intermediate data. Raises `MapFileError`."""
     try:
         with tempfile.TemporaryDirectory(dir=scratch) as folder:
-            for thing in _things(file, Path(folder)):
+            for thing in osm_file.tagged(file, Path(folder), areas=features.AREA_KEYS, keys=_KEYS):
                 _take(thing, into)
     except RuntimeError as error:
         raise MapFileError(f"{file} is damaged or cut off: {error}.") from error
 
 
+_KEYS: Final = {osm.NODE: features.POINT_KEYS, osm.WAY: features.LINE_KEYS, osm.AREA: features.AREA_KEYS}
 _SHAPES: Final = osmium.geom.WKBFactory()
 
 
@@ -174,17 +175,6 @@ def limits(index: RoadIndex, texts: Texts, into: Features) -> None:
         places = np.column_stack((index.lon[vertices], index.lat[vertices])) / UNITS
         lines = shapely.linestrings(places, indices=np.unique(index.road[vertices], return_inverse=True)[1])
         into.take_all(lines, [each for number in index.limits[roads].tolist() if (each := chosen[number]) is not None])
-
-
-def _things(file: Path, scratch: Path) -> Iterator[Any]:
-    things = osm_file.everything(file, scratch).with_areas(osmium.filter.KeyFilter(*features.AREA_KEYS))
-    # Drop invisible objects before they reach Python.
-    things.with_filter(osmium.filter.EntityFilter(osm.NODE | osm.WAY | osm.AREA))
-    for kind, keys in ((osm.NODE, features.POINT_KEYS), (osm.WAY, features.LINE_KEYS), (osm.AREA, features.AREA_KEYS)):
-        has_key = osmium.filter.KeyFilter(*keys)
-        has_key.enable_for(kind)
-        things.with_filter(has_key)
-    return iter(things)
 
 
 def _on_plane(degrees: Floats) -> Floats:

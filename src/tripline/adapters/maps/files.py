@@ -71,39 +71,32 @@ def lost(folder: Path) -> Iterator[LostAreaError]:
 
 
 def fault(folder: Path, told: Area | LostAreaError) -> LostAreaError | None:
-    """Why an area cannot be read, by its description and the size of its files; None: it can."""
+    """Why an area cannot be read, by its description and the size of its files; None: it can. Cheap."""
     if isinstance(told, LostAreaError):
         return told
-    try:
-        look(folder, told)
-    except LostAreaError as error:
-        return error
-    return None
-
-
-def look(folder: Path, area: Area) -> None:
-    """Check by size that its files are as they were written. Cheap. Raises `LostAreaError`."""
-    if area.format != FORMAT:
-        raise LostAreaError(area.name, "another version of Tripline imported it")
-    place = folder / area.folder
+    if told.format != FORMAT:
+        return LostAreaError(told.name, "another version of Tripline imported it")
+    place = folder / told.folder
     try:
         size = sum(file.stat().st_size for file in place.iterdir())
-    except FileNotFoundError as error:
-        raise LostAreaError(area.name, f"its folder {place} is gone") from error
+    except FileNotFoundError:
+        return LostAreaError(told.name, f"its folder {place} is gone")
     except OSError as error:
-        raise LostAreaError(area.name, f"its folder {place} cannot be read ({error.strerror})") from error
-    if size != area.size:
-        raise LostAreaError(area.name, f"its files in {place} have {size:,} bytes, not {area.size:,}")
+        return LostAreaError(told.name, f"its folder {place} cannot be read ({error.strerror})")
+    if size != told.size:
+        return LostAreaError(told.name, f"its files in {place} have {size:,} bytes, not {told.size:,}")
+    return None
 
 
 def load(folder: Path, area: Area) -> tuple[RoadIndex, Texts]:
     """The index of an area; its arrays are mapped from disk. Raises `LostAreaError`."""
-    look(folder, area)
+    if (error := fault(folder, area)) is not None:
+        raise error
     place = folder / area.folder
     try:
         return opened(place)
-    except (OSError, ValueError, msgspec.MsgspecError) as error:
-        raise LostAreaError(area.name, f"its files in {place} are damaged ({error})") from error
+    except (OSError, ValueError, msgspec.MsgspecError) as damage:
+        raise LostAreaError(area.name, f"its files in {place} are damaged ({damage})") from damage
 
 
 def write(place: Path, index: RoadIndex, texts: Texts) -> None:

@@ -10,7 +10,7 @@ ways first: a file that begins so is copied, part after part.
 import itertools
 import mmap
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,6 +35,9 @@ MOST_NODES: Final = 50_000
 """Nodes of a road that are read; OpenStreetMap takes 2,000."""
 MOST_TAGS: Final = 200
 """Tags of a road that are read; none has as many."""
+_AREAS: Final = ("landuse", "boundary")
+_KEYS: Final = {osm.NODE: ("place",), osm.WAY | osm.AREA: ("highway", *_AREAS)}
+"""Roads, places, and the areas that count."""
 _BUILT_UP: Final = ("residential", "retail", "commercial")
 _COUNTRY: Final = ("ISO3166-1:alpha2", "ISO3166-1")
 _PBF: Final = b"OSMHeader"
@@ -76,7 +79,7 @@ def read(file: Path, *, scratch: Path, progress: Callable[[int], None], places: 
     roads, places = _Roads(builder), places or Collector()
     try:
         with tempfile.TemporaryDirectory(dir=scratch) as folder:
-            for thing in _things(file, Path(folder)):
+            for thing in tagged(file, Path(folder), areas=_AREAS, keys=_KEYS):
                 if thing.is_way():
                     roads.take(thing)
                     progress(builder.roads)
@@ -105,11 +108,21 @@ def look(file: Path) -> None:
         raise MapFileError(f"{file} is not an OpenStreetMap file in PBF format (.osm.pbf).")
 
 
-def everything(file: Path, scratch: Path) -> osmium.FileProcessor:
-    """Everything in a file, ways with the places of their nodes. `scratch`: a folder of its own."""
+def tagged(
+    file: Path, scratch: Path, *, areas: Sequence[str], keys: Mapping[osm.osm_entity_bits, Sequence[str]]
+) -> Iterator[Any]:
+    """Things of a file that have one of the keys of their kind, ways with the places of their nodes, and the areas with
+    one of these keys. `scratch`: a folder of its own."""
     readable = in_order(file, scratch)
     things = osmium.FileProcessor(osmium.io.File(str(readable), "pbf"))
-    return things.with_locations(storage(readable, scratch))
+    things = things.with_locations(storage(readable, scratch)).with_areas(osmium.filter.KeyFilter(*areas))
+    # Drop everything else before it reaches Python.
+    things.with_filter(osmium.filter.EntityFilter(osm.NODE | osm.WAY | osm.AREA))
+    for kinds, of_kind in keys.items():
+        has_key = osmium.filter.KeyFilter(*of_kind)
+        has_key.enable_for(kinds)
+        things.with_filter(has_key)
+    return iter(things)
 
 
 def storage(file: Path, scratch: Path) -> str:
@@ -117,18 +130,6 @@ def storage(file: Path, scratch: Path) -> str:
     size = file.stat().st_size
     usual = size <= IN_MEMORY_BYTES and unpacked(file) <= LEAST_BYTES + USUAL_RATIO * size
     return "flex_mem" if usual else f"sparse_file_array,{scratch / 'nodes'}"
-
-
-def _things(file: Path, scratch: Path) -> Iterator[Any]:
-    """Roads, places, and the areas that count."""
-    things = everything(file, scratch).with_areas(osmium.filter.KeyFilter("landuse", "boundary"))
-    # Drop everything else before it reaches Python.
-    things.with_filter(osmium.filter.EntityFilter(osm.NODE | osm.WAY | osm.AREA))
-    for kinds, keys in ((osm.NODE, ("place",)), (osm.WAY | osm.AREA, ("highway", "landuse", "boundary"))):
-        has_key = osmium.filter.KeyFilter(*keys)
-        has_key.enable_for(kinds)
-        things.with_filter(has_key)
-    return iter(things)
 
 
 class _Roads:

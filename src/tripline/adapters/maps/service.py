@@ -86,7 +86,9 @@ class MapService:
         return _running(order)
 
     async def cancel(self, name: str) -> None:
-        if not await asyncio.to_thread(self._marked, name) or not await self._settled(name):
+        with _written():
+            is_marked = await asyncio.to_thread(cancels.mark, self._folder, name)
+        if not is_marked or not await self._settled(name):
             raise NotFound("map_import", name=name)
 
     async def run(self) -> None:
@@ -117,10 +119,6 @@ class MapService:
             area = None if isinstance(each, map_files.LostAreaError) else each
             known.append(KnownMap(name=each.name, area=area, lost=None if error is None else error.why))
         return Maps(known, imports.standing(self._folder))
-
-    def _marked(self, name: str) -> bool:
-        with _written():
-            return cancels.mark(self._folder, name)
 
     async def _settled(self, name: str) -> bool:
         """Wait until a cancelled import is cleaned up; true if there was anything to clean up."""
