@@ -136,20 +136,8 @@ def _authorities(folder: Path, kind: Kind, known: Collection[x509.Certificate]) 
 
 def _new_authority(folder: Path, kind: Kind, number: int, now: datetime.datetime) -> Authority:
     key = kind.make()
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"Tripline local{kind.name} CA {now:%Y-%m-%d %H:%M:%S}")])
-    signed = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - _BACKDATED)
-        .not_valid_after(now + CA_LIFE)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_usage(signs=True), critical=True)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
-        .sign(key, hashes.SHA256())
-    )
+    name = f"Tripline local{kind.name} CA {now:%Y-%m-%d %H:%M:%S}"
+    signed = _begun(name, key, None, now, now + CA_LIFE).sign(key, hashes.SHA256())
     _write_key(next(itertools.islice(kind.authority_keys(folder), number, None)), key)
     return Authority(signed, key)
 
@@ -201,18 +189,9 @@ def _make_server(
 ) -> None:
     key = kind.make()
     signed = (
-        x509.CertificateBuilder()
-        .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Tripline server")]))
-        .issuer_name(issuer.certificate.subject)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - _BACKDATED)
-        .not_valid_after(min(now + SERVER_LIFE, issuer.ends))
-        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_usage(signs=False), critical=True)
+        _begun("Tripline server", key, issuer, now, min(now + SERVER_LIFE, issuer.ends))
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(x509.SubjectAlternativeName(_names(host)), critical=False)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer.key.public_key()), critical=False)
         .sign(issuer.key, hashes.SHA256())
     )
@@ -220,8 +199,13 @@ def _make_server(
     _replace(certificate, _pem([signed]), 0o644)
 
 
-def _usage(*, signs: bool) -> x509.KeyUsage:
-    return x509.KeyUsage(
+def _begun(
+    name: str, key: Key, issuer: Authority | None, now: datetime.datetime, until: datetime.datetime
+) -> x509.CertificateBuilder:
+    """What certificates of both sorts say; without an issuer it is an authority's."""
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    signs = issuer is None
+    usage = x509.KeyUsage(
         digital_signature=not signs,
         key_cert_sign=signs,
         crl_sign=signs,
@@ -231,6 +215,18 @@ def _usage(*, signs: bool) -> x509.KeyUsage:
         key_agreement=False,
         encipher_only=False,
         decipher_only=False,
+    )
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject if issuer is None else issuer.certificate.subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _BACKDATED)
+        .not_valid_after(until)
+        .add_extension(x509.BasicConstraints(ca=signs, path_length=0 if signs else None), critical=True)
+        .add_extension(usage, critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
     )
 
 
