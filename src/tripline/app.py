@@ -123,14 +123,14 @@ async def _run(
         await made.presence.begin()
     async with asyncio.TaskGroup() as tasks:
         carrying = tasks.create_task(signals.run())
-        serving = tasks.create_task(http.run())
+        serving = tasks.create_task(http.serve())
         taking_in = None if made.ingress is None else tasks.create_task(made.ingress.intake.run())
         pushing = None if made.pusher is None else tasks.create_task(made.pusher.run())
         working = [tasks.create_task(run()) for run in (*made.workers, make_topics, renew)]
         async with contextlib.AsyncExitStack() as opened:
             if made.ingress is not None:
                 await _open(await opened.enter_async_context(made.ingress.listener), ways_in, tls)
-            await http.opened()
+            await http.opened.wait()
             await readiness.looked()
             _keep_for_good()
             readiness.opened()

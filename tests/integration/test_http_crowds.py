@@ -229,8 +229,8 @@ async def test_handshake_that_is_not_finished_gives_way_at_a_full_listener(tmp_p
         shell = functools.partial(app._inside_tls, tls.server_context())
         bounds = Bounds(connections=2, local=0)
         listeners = HttpListeners(echo, {"api": listening}, tls=shell, clock=lambda: NOW_MS, bounds=bounds)
-        serving = asyncio.ensure_future(listeners.run())
-        await listeners.opened()
+        serving = asyncio.ensure_future(listeners.serve())
+        await listeners.opened.wait()
         longest, first = await asyncio.open_connection(*address)
         _, second = await asyncio.open_connection(*address)
 

@@ -65,9 +65,9 @@ async def web(certificates):
     http = HttpListeners(
         _page, {"api": listener}, tls=functools.partial(app._inside_tls, certificates.context), clock=now_ms
     )
-    serving = asyncio.ensure_future(http.run())
+    serving = asyncio.ensure_future(http.serve())
     try:
-        await http.opened()
+        await http.opened.wait()
         yield listener.getsockname()[1]
     finally:
         http.stop()

@@ -47,8 +47,8 @@ def with_listener(
     async def play() -> Any:
         listeners = HttpListeners(app, {"api": listening}, tls=None, clock=lambda: NOW_MS, bounds=bounds)
         async with asyncio.TaskGroup() as tasks:
-            serving = tasks.create_task(listeners.run())
-            await listeners.opened()
+            serving = tasks.create_task(listeners.serve())
+            await listeners.opened.wait()
             reader, writer = await asyncio.open_connection(*listening.getsockname())
             answer = await asyncio.wait_for(talk(reader, writer), None if steps else 20)
             if steps:

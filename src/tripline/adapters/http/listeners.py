@@ -36,20 +36,39 @@ Shell: TypeAlias = Callable[[Make], Make]
 """Wraps protocols in TLS, given their factory."""
 
 
-class _Server(uvicorn.Server):
-    """A uvicorn server with entrances of ours, which leaves the process's signals to the program and says when it is
-    open."""
+class HttpListeners(uvicorn.Server):
+    """The application on several sockets, by the names of their listeners. Signals are the program's.
+
+    `serve` in a task of the owner; it returns when requests under way are answered, at the latest after `DRAIN_S`.
+    """
 
     def __init__(
         self,
-        config: uvicorn.Config,
+        app: Any,
         listeners: Mapping[str, socket.socket],
         *,
-        bounds: Bounds,
-        clock: Callable[[], int],
         tls: Shell | None,
-        is_known: Callable[[str], bool],
+        clock: Callable[[], int],
+        bounds: Bounds = _BOUNDS,
+        is_known: Callable[[str], bool] = lambda address: False,
     ) -> None:
+        """`is_known`: true for an address, in the form for counting, whose requests precede those from unknown
+        addresses."""
+        logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
+        config = uvicorn.Config(
+            app,
+            loop="none",
+            http="httptools",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=DRAIN_S,
+            backlog=1024,
+        )
+        config.load()
         super().__init__(config)
         self._is_known = is_known
         self.servers = []
@@ -60,6 +79,7 @@ class _Server(uvicorn.Server):
         self._listeners: list[Listener] = []
         self._unread: dict[Outlet, None] = {}
         self.opened = asyncio.Event()
+        """Set once every socket is served."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
@@ -104,11 +124,15 @@ class _Server(uvicorn.Server):
         self.opened.set()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().shutdown(sockets)
+        await super().shutdown(list(self._sockets.values()))
         self._looking.cancel()
         for listener in self._listeners:
             for entrance in list(listener.open):
                 entrance.abort()
+
+    def stop(self) -> None:
+        """Stop accepting and finish running requests."""
+        self.should_exit = True
 
     def _inside(self, shared: Shared) -> Make:
         make: Make = functools.partial(
@@ -127,52 +151,3 @@ class _Server(uvicorn.Server):
 
     def _busy(self) -> bytes:
         return refusals.TOO_BUSY.answer(self._clock())
-
-
-class HttpListeners:
-    """The application on several sockets, by the names of their listeners.
-
-    `run` in a task of the owner; `opened` once it serves; then `stop`.
-    """
-
-    def __init__(
-        self,
-        app: Any,
-        listeners: Mapping[str, socket.socket],
-        *,
-        tls: Shell | None,
-        clock: Callable[[], int],
-        bounds: Bounds = _BOUNDS,
-        is_known: Callable[[str], bool] = lambda address: False,
-    ) -> None:
-        """`is_known`: true for an address, in the form for counting, whose requests precede those from unknown
-        addresses."""
-        logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
-        config = uvicorn.Config(
-            app,
-            loop="none",
-            http="httptools",
-            ws="none",
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            timeout_graceful_shutdown=DRAIN_S,
-            backlog=1024,
-        )
-        config.load()
-        self._server = _Server(config, listeners, bounds=bounds, clock=clock, tls=tls, is_known=is_known)
-        self._sockets = list(listeners.values())
-
-    async def run(self) -> None:
-        """Serve until `stop`; returns when requests under way are answered, at the latest after `DRAIN_S`."""
-        await self._server.serve(sockets=self._sockets)
-
-    async def opened(self) -> None:
-        """Return once every socket is served."""
-        await self._server.opened.wait()
-
-    def stop(self) -> None:
-        """Stop accepting and finish running requests."""
-        self._server.should_exit = True
