@@ -5,7 +5,7 @@ REST has the same data: the person's trips by start, explanations, trends, the p
 Not here: all figures of the score (`portal/scores/subjects.py`), taking a vehicle (`handover.py`).
 """
 
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from litestar.response import Response
@@ -18,7 +18,7 @@ from tripline.domain.trends import NOTHING, Period, Subject
 from tripline.http.context import Call, context_of, maps_of
 from tripline.portal.frame import figures, navigation, views
 from tripline.portal.frame.page import page
-from tripline.portal.frame.visitors import Visitor, visitor_in
+from tripline.portal.frame.visitors import Visitor, visitor_and
 from tripline.portal.scores import charts
 from tripline.portal.scores.subjects import SPANS
 from tripline.portal.trips import costs
@@ -39,25 +39,6 @@ _LEAST_POINTS: Final = 0.05
 """An event that costs less rounds to 0.0 points."""
 
 
-class Driven(msgspec.Struct, frozen=True, kw_only=True):
-    """A trip in the driver's words."""
-
-    trip: ListedTrip
-    begin: str | None
-    """Where it began, by road and place, else by coordinates."""
-    end: str | None
-    dearest: Cost | None
-    """The event that cost most."""
-    explained: bool
-    """False: its costs are only on the trip's page."""
-    disputed: str | None
-    """State of the newest dispute about the event, or about the whole trip."""
-    grade: str | None
-    """Badge of the score."""
-    why_not: str | None
-    """Reason without a score."""
-
-
 @page("GET", PATH, access=Action.VEHICLE_DRIVE)
 async def show(request: Call) -> Response[bytes]:
     """The visitor's own trips and score, and the vehicle driven now."""
@@ -66,8 +47,7 @@ async def show(request: Call) -> Response[bytes]:
     today = trends.day_of(now_ms, context.time_zone)
     first = trends.first_day(today - SPANS[Period.WEEK], Period.WEEK)
 
-    def work(tx: ReadTx) -> tuple[Visitor, Chosen | None, list[DriverTrip], list[TrendPoint]]:
-        visitor = visitor_in(tx, request)
+    def work(tx: ReadTx, visitor: Visitor) -> tuple[Chosen | None, list[DriverTrip], list[TrendPoint]]:
         own = visitor.actor.user_id
         points = service.trend(
             *(tx, Subject.DRIVER, own, Period.WEEK),
@@ -77,9 +57,9 @@ async def show(request: Call) -> Response[bytes]:
             limit=SPANS[Period.WEEK] + 1,
         )
         trips = trip_view.newest_of_driver(tx, actor=visitor.actor, now_ms=now_ms, limit=SHOWN)
-        return visitor, assignments.chosen(tx, actor=visitor.actor, user_id=own), trips, points
+        return assignments.chosen(tx, actor=visitor.actor, user_id=own), trips, points
 
-    visitor, person, trips, points = await context.store.read(work)
+    visitor, (person, trips, points) = await visitor_and(request, work, short=False)
     whole = NOTHING
     for point in points:
         whole = whole.plus(point.sums)
@@ -99,8 +79,8 @@ async def show(request: Call) -> Response[bytes]:
     )
 
 
-async def _told(request: Call, visitor: Visitor, trips: list[DriverTrip]) -> list[Driven]:
-    """The trips with the names of their places, all looked up in one call."""
+async def _told(request: Call, visitor: Visitor, trips: list[DriverTrip]) -> list[dict[str, Any]]:
+    """The trips in the driver's words, with the names of their places, all looked up in one call."""
     figure = figures.of(visitor.language, context_of(request).time_zone)
     dearest = [_dearest(each, visitor, figure) for each in trips]
     spots: list[tuple[float, float] | None] = []
@@ -110,16 +90,16 @@ async def _told(request: Call, visitor: Visitor, trips: list[DriverTrip]) -> lis
         roads += ["", "", "" if cost is None else cost.road]
     words = await places.shown(maps_of(request).places, spots, language=visitor.language, roads=roads)
     return [
-        Driven(
-            trip=each.trip,
-            begin=words[3 * at],
-            end=words[3 * at + 1],
-            dearest=None if cost is None else msgspec.structs.replace(cost, where=words[3 * at + 2] or cost.where),
-            explained=each.found is not None,
-            disputed=_disputed(each, cost),
-            grade=_grade(each.trip),
-            why_not=None if each.trip.not_scored is None else why_not(each.trip.not_scored).value,
-        )
+        {
+            "trip": each.trip,
+            "begin": words[3 * at],
+            "end": words[3 * at + 1],
+            "dearest": cost and msgspec.structs.replace(cost, where=words[3 * at + 2] or cost.where),
+            "explained": each.found is not None,
+            "disputed": _disputed(each, cost),
+            "grade": _grade(each.trip),
+            "why_not": None if each.trip.not_scored is None else why_not(each.trip.not_scored).value,
+        }
         for at, (each, cost) in enumerate(zip(trips, dearest, strict=True))
     ]
 

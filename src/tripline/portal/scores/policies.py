@@ -14,7 +14,7 @@ from litestar.response import Response
 
 from tripline.domain import fields, trends
 from tripline.domain.access import Action, Thing
-from tripline.domain.ids import CompanyId, TripId
+from tripline.domain.ids import CompanyId
 from tripline.domain.refusals import BadParameter, Refusal
 from tripline.domain.rescorings import Ended, Outcome, Rescoring, RescoringRequest, Stage, UnderWay
 from tripline.domain.scores import Source, why_not
@@ -57,7 +57,8 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     day: int
     from_ms: int
     to_score: int
-    differs: tuple[policy_words.Difference, ...]
+    differs: list[tuple[str, str, str]]
+    """Names of settings with their values now and then."""
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,22 +73,6 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     """Stored scores by another policy of trips since the company's choice holds."""
     rescoring: Rescoring | None
     wanted: Wanted | None
-
-
-class Moved(msgspec.Struct, frozen=True, kw_only=True):
-    """A trip whose score would change."""
-
-    trip_id: TripId
-    start_ms: int | None
-    before: float
-    after: float
-
-
-class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """A finished preview."""
-
-    outcome: Preview
-    movers: tuple[Moved, ...]
 
 
 @page("GET", LIST, access=Action.POLICY_CHOOSE)
@@ -136,12 +121,8 @@ async def preview(request: Call) -> Response[bytes]:
     except PreviewUnderWay as refusal:
         return _shown(request, visitor, shown, fragment="preview", busy=catalogue.sentence(refusal, visitor.language))
     trips = await context.store.read(lambda tx: rescore.named(tx, [each.trip_no for each in outcome.movers]))
-    movers = tuple(
-        Moved(trip_id=trips[no].id, start_ms=trips[no].start_ms, before=before, after=after)
-        for no, before, after in outcome.movers
-        if no in trips
-    )
-    return _shown(request, visitor, shown, fragment="preview", preview=Found(outcome=outcome, movers=movers))
+    movers = [(trips[no], before, after) for no, before, after in outcome.movers if no in trips]
+    return _shown(request, visitor, shown, fragment="preview", preview=outcome, movers=movers)
 
 
 @page("GET", "/scores/companies/{companyId}/policy/rescoring", access=Action.POLICY_CHOOSE)
@@ -281,7 +262,7 @@ def _read(tx: ReadTx, request: Call, visitor: Visitor, asked: Any) -> Shown:
             day=day,
             from_ms=from_ms,
             to_score=service.to_score(tx, company_id, no, from_ms=from_ms, zone=context.time_zone),
-            differs=() if now is None or then is None else policy_words.differences(now.rules, then.rules),
+            differs=[] if now is None or then is None else policy_words.differences(now.rules, then.rules),
         )
     return Shown(
         company_id=company_id,
@@ -302,14 +283,13 @@ def _shown(
     *,
     fragment: str,
     error: Refusal | None = None,
-    preview: Found | None = None,
-    busy: str | None = None,
+    preview: Preview | None = None,
+    **values: Any,
 ) -> Response[bytes]:
     path, wanted, running = _path(shown.company_id), shown.wanted, shown.rescoring
     counted = Outcome() if running is None else running.counted
-    choice = None
-    if wanted is not None:
-        choice = NONE if wanted.no is None else str(wanted.no)
+    choice = wanted and (NONE if wanted.no is None else str(wanted.no))
+    day = wanted and trends.text(wanted.day)
     return views.show(
         request,
         "scores/policy.html",
@@ -323,17 +303,15 @@ def _shown(
         source=f"portal.policy.source.{shown.in_force.source}",
         state=_state(shown),
         choice=choice,
-        day=None if wanted is None else trends.text(wanted.day),
+        day=day,
         preview=preview,
-        busy=busy,
-        preview_path=None
-        if wanted is None
-        else addresses.of(f"{path}/preview", [(_POLICY, choice or ""), (_FROM, trends.text(wanted.day))]),
-        reasons={} if preview is None else {why: why_not(why) for why in preview.outcome.reasons},
+        preview_path=choice and day and addresses.of(f"{path}/preview", [(_POLICY, choice), (_FROM, day)]),
+        reasons={} if preview is None else {why: why_not(why) for why in preview.reasons},
         none=NONE,
         counted=counted,
         mean_change=counted.sum / counted.moved if counted.moved else 0.0,
         is_running=running is not None and running.state is Stage.RUNNING,
+        **values,
     )
 
 

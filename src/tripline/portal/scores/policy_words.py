@@ -18,35 +18,18 @@ SECONDS: Final = 10
 _TEXTS: Final = "portal.policy."
 
 
-class Worded(msgspec.Struct, frozen=True, kw_only=True):
-    """A policy in words."""
-
-    no: int
-    weighs: tuple[str, ...]
+def of(visitor: Visitor, policies: Sequence[Policy]) -> list[tuple[int, list[str]]]:
+    """The numbers of these policies, and what they weigh in the visitor's language."""
+    return [(each.no, _weighs(visitor, each.rules)) for each in policies]
 
 
-class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """A number that two policies have differently."""
-
-    name: str
-    now: str
-    then: str
-
-
-def of(visitor: Visitor, policies: Sequence[Policy]) -> tuple[Worded, ...]:
-    """These policies in the visitor's language."""
-    return tuple(Worded(no=each.no, weighs=_weighs(visitor, each.rules)) for each in policies)
-
-
-def differences(now: Rules, then: Rules) -> tuple[Difference, ...]:
-    """The settings that differ, by name."""
+def differences(now: Rules, then: Rules) -> list[tuple[str, str, str]]:
+    """The settings that differ: their names and both values."""
     before, after = _numbers(now), _numbers(then)
-    return tuple(
-        Difference(name=name, now=before[name], then=after[name]) for name in before if before[name] != after[name]
-    )
+    return [(name, before[name], after[name]) for name in before if before[name] != after[name]]
 
 
-def _weighs(visitor: Visitor, rules: Rules) -> tuple[str, ...]:
+def _weighs(visitor: Visitor, rules: Rules) -> list[str]:
     scoring, style = rules.scoring, rules.style
 
     def say(name: str, weight: float, **values: str) -> str:
@@ -64,13 +47,11 @@ def _weighs(visitor: Visitor, rules: Rules) -> tuple[str, ...]:
         found.append(say("corner", style.cornering_weight, lateral=f"{style.lateral_g:g}"))
     found.append(visitor.say(f"{_TEXTS}tolerance.{scoring.tolerance}"))
     limit = scoring.default_limit_kmh
-    found.append(
-        visitor.say(_TEXTS + "default_limit", limit=f"{limit:g}") if limit else visitor.say(_TEXTS + "no_limit")
-    )
+    found.append(visitor.say(_TEXTS + ("default_limit" if limit else "no_limit"), limit=f"{limit:g}"))
     if scoring.added_m:
         found.append(visitor.say(_TEXTS + "added", km=f"{scoring.added_m / 1_000:g}"))
     found.append(visitor.say(_TEXTS + "from_km", km=f"{scoring.min_distance_m / 1_000:g}"))
-    return tuple(found)
+    return found
 
 
 def _left(weight: float) -> str:

@@ -17,7 +17,7 @@ from tripline.domain import trends
 from tripline.domain.access import Action, Thing
 from tripline.domain.disputes import Dispute, State
 from tripline.domain.ids import CompanyId, VehicleId
-from tripline.domain.trends import NOTHING, Period, Subject, Sums
+from tripline.domain.trends import NOTHING, Period, Subject
 from tripline.http import parameters
 from tripline.http.context import Call, context_of
 from tripline.portal.frame import addresses, views
@@ -65,27 +65,6 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     distance_m: float
     limit_known: float
     cost: float
-
-
-class Trips(msgspec.Struct, frozen=True, kw_only=True):
-    """The newest scored trips of a vehicle or person."""
-
-    count: int
-    score: float
-    """Of them, driven as one."""
-    limit_known: float
-    """Share of their distance with a speed limit from a map, 0 to 1."""
-    dearest: tuple[Cost, ...]
-
-
-class Ranked(msgspec.Struct, frozen=True, kw_only=True):
-    """A member of a company in its ranking."""
-
-    rank: int
-    name: str | None
-    href: str
-    compared: float
-    sums: Sums
 
 
 @page("GET", "/scores/vehicles/{vehicleId}", access=Action.DRIVING_READ)
@@ -170,8 +149,9 @@ def _policies(tx: ReadTx, points: Sequence[Point]) -> tuple[Policy, ...]:
     return tuple(filter(None, (policies.one(tx, no) for no in list(numbers)[:POLICIES])))
 
 
-def _trips(tx: ReadTx, owner: Owner, of: str) -> Trips | None:
-    """The newest scored trips; None: there are none."""
+def _trips(tx: ReadTx, owner: Owner, of: str) -> dict[str, Any] | None:
+    """The newest scored trips: how many, their score driven as one, the share of their distance with a speed limit from
+    a map (0 to 1), and those that cost most. None: there are none."""
     rows = reads.scores(tx, owner, of, Span(limit=NEWEST))
     if not rows:
         return None
@@ -198,7 +178,7 @@ def _trips(tx: ReadTx, owner: Owner, of: str) -> Trips | None:
     starts = reads.starts(tx, [each.trip_id for each in dearest])
     dearest = [msgspec.structs.replace(each, start_ms=starts.get(each.trip_id, each.start_ms)) for each in dearest]
     limit_known = math.fsum(each.limit_known * each.distance_m for each in costs) / metres
-    return Trips(count=len(costs), score=score, limit_known=limit_known, dearest=tuple(dearest))
+    return {"count": len(costs), "score": score, "limit_known": limit_known, "dearest": dearest}
 
 
 def _limit_known(judged: bytes | None) -> float:
@@ -217,13 +197,7 @@ def _ranking(
         limit=RANKED + 1,
     )
     places = [
-        Ranked(
-            rank=each.rank,
-            name=history.name_of(tx, _THINGS[ranked], each.subject),
-            href=PLACES[ranked] + each.subject,
-            compared=each.compared,
-            sums=each.sums,
-        )
+        (each, history.name_of(tx, _THINGS[ranked], each.subject), PLACES[ranked] + each.subject)
         for each in found[:RANKED]
     ]
     waiting = disputes.of_company(

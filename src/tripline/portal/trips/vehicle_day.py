@@ -7,7 +7,7 @@ REST has the same (spec/rest 10.8). Not here: the day itself (`services/fleet/ve
 import asyncio
 import datetime as dt
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -16,14 +16,14 @@ from litestar.response import Response
 from tripline.domain import fields, trends
 from tripline.domain.access import Action, Thing
 from tripline.domain.ids import VehicleId
-from tripline.domain.vehicle_days import Drive, Ends, Point, Stop, VehicleDay
+from tripline.domain.vehicle_days import Drive, Ends, Point, VehicleDay
 from tripline.http import parameters
 from tripline.http.context import Call, context_of, maps_of
 from tripline.http.operations import Value
 from tripline.portal.frame import base_map, figures, views
 from tripline.portal.frame.figures import Figures
 from tripline.portal.frame.page import page
-from tripline.portal.frame.visitors import Visitor, visitor_in
+from tripline.portal.frame.visitors import Visitor, visitor_and
 from tripline.services import admission, places
 from tripline.services.fleet import history, vehicle_days
 from tripline.store.transactions import ReadTx
@@ -40,42 +40,12 @@ _TEXTS: Final = ("no_speed", "thinned")
 _NOWHERE: Final = Ends(None, None)
 
 
-class Bar(msgspec.Struct, frozen=True):
-    """A part of the time line, percent of the day."""
-
-    x: float
-    width: float
-
-
-class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """A drive or stop."""
-
-    of: Drive | Stop
-    is_drive: bool
-    left_ms: int
-    """When it began, maybe on an earlier day."""
-    until_ms: int | None
-    """When it ended, maybe on a later day; None: not yet."""
-    earlier: bool
-    """It began on an earlier day."""
-    later: bool
-    """It ended on a later day."""
-    lasted_ms: int | None
-    begin: str | None
-    """Where, in words or as coordinates; None: unknown."""
-    end: str | None
-    bar: Bar
-
-
 @page("GET", PATH, access=Action.DRIVING_READ, query=(_DAY,))
 async def choose(request: Call) -> Response[bytes]:
     """Go to a day of the vehicle, by default to today."""
     context = context_of(request)
 
-    def work(tx: ReadTx) -> VehicleId:
-        return _admitted(tx, request, visitor_in(tx, request))
-
-    vehicle_id = await context.store.read_short(work)
+    _, vehicle_id = await visitor_and(request, lambda tx, visitor: _admitted(tx, request, visitor))
     asked = request.query_params.get("date")
     day = trends.day_of(context.clock(), context.time_zone) if not asked else fields.day("date", asked)
     return views.moved(request, _address(vehicle_id, day))
@@ -87,23 +57,22 @@ async def show(request: Call) -> Response[bytes]:
     context = context_of(request)
     now_ms, zone = context.clock(), context.time_zone
 
-    def work(tx: ReadTx) -> tuple[Visitor, VehicleDay, str, int]:
-        visitor = visitor_in(tx, request)
+    def work(tx: ReadTx, visitor: Visitor) -> tuple[VehicleDay, str, int]:
         vehicle_id = _admitted(tx, request, visitor)
         day = fields.day("date", request.path_params["date"])
         found = vehicle_days.read(tx, actor=visitor.actor, vehicle_id=vehicle_id, day=day, zone=zone, now_ms=now_ms)
-        return visitor, found, history.name_of(tx, Thing.VEHICLE, vehicle_id) or "", day
+        return found, history.name_of(tx, Thing.VEHICLE, vehicle_id) or "", day
 
-    visitor, found, number, day = await context.store.read(work)
+    visitor, (found, number, day) = await visitor_and(request, work, short=False)
     names = await asyncio.to_thread(places.named, maps_of(request).places, found.points, language=visitor.language)
     today = trends.day_of(now_ms, zone)
     figure = figures.of(visitor.language, zone)
     return views.show(
         request,
         "trips/vehicle_day.html",
-        title=views.Plain(sentence(visitor, found, number, figure)),
+        title=views.Plain(_sentence(visitor, found, number, figure)),
         day=found,
-        rows=rows(found, names),
+        rows=_rows(found, names),
         hours=_hours(found, zone),
         number=number,
         base=f"/fleet/vehicles/{found.vehicle_id}",
@@ -120,8 +89,9 @@ async def show(request: Call) -> Response[bytes]:
     )
 
 
-def rows(day: VehicleDay, names: Mapping[Point, str]) -> list[Row]:
-    """Return the drives and stops by time; `names`: the words for positions."""
+def _rows(day: VehicleDay, names: Mapping[Point, str]) -> list[dict[str, Any]]:
+    """The drives and stops by time: when each began and ended, maybe on another day, and where. `names`: the words for
+    positions."""
 
     def word(point: Point | None) -> str | None:
         return None if point is None else places.text(point, names.get(point))
@@ -135,23 +105,23 @@ def rows(day: VehicleDay, names: Mapping[Point, str]) -> list[Row]:
             left_ms, until_ms = each.arrived_ms, each.left_ms
             ends = Ends(each.place, None)
         found.append(
-            Row(
-                of=each,
-                is_drive=isinstance(each, Drive),
-                left_ms=left_ms,
-                until_ms=until_ms,
-                earlier=left_ms < day.begin_ms,
-                later=until_ms is not None and until_ms > day.end_ms,
-                lasted_ms=None if until_ms is None else max(until_ms - left_ms, 0),
-                begin=word(ends.begin),
-                end=word(ends.end),
-                bar=_bar(day, each.begin_ms, each.end_ms),
-            )
+            {
+                "of": each,
+                "is_drive": isinstance(each, Drive),
+                "left_ms": left_ms,
+                "until_ms": until_ms,
+                "earlier": left_ms < day.begin_ms,
+                "later": until_ms is not None and until_ms > day.end_ms,
+                "lasted_ms": None if until_ms is None else max(until_ms - left_ms, 0),
+                "begin": word(ends.begin),
+                "end": word(ends.end),
+                "bar": _bar(day, each.begin_ms, each.end_ms),
+            }
         )
     return found
 
 
-def sentence(visitor: Visitor, day: VehicleDay, number: str, figure: Figures) -> str:
+def _sentence(visitor: Visitor, day: VehicleDay, number: str, figure: Figures) -> str:
     """Sum up the day in one sentence, without its full stop."""
     named = {"vehicle": number, "day": figure.date(day.begin_ms)}
     if not day.drives:
@@ -161,10 +131,11 @@ def sentence(visitor: Visitor, day: VehicleDay, number: str, figure: Figures) ->
     return visitor.say("portal.day.sentence", **named, trips=count, distance=distance, driving=driving)
 
 
-def _bar(day: VehicleDay, begin_ms: int, end_ms: int) -> Bar:
+def _bar(day: VehicleDay, begin_ms: int, end_ms: int) -> dict[str, float]:
+    """The part of the time line, percent of the day."""
     whole = day.end_ms - day.begin_ms
     width = max(100 * (end_ms - begin_ms) / whole, _THINNEST)
-    return Bar(round(min(100 * (begin_ms - day.begin_ms) / whole, 100 - width), 3), round(width, 3))
+    return {"x": round(min(100 * (begin_ms - day.begin_ms) / whole, 100 - width), 3), "width": round(width, 3)}
 
 
 def _hours(found: VehicleDay, zone: ZoneInfo) -> list[tuple[str, float]]:
