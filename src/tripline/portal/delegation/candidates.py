@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, Final, TypeAlias
 
-import msgspec
 from litestar.response import Response
 
 from tripline.domain import access, fields
@@ -19,7 +18,6 @@ from tripline.domain.refusals import Refusal
 from tripline.http import changes, parameters
 from tripline.http.context import Call, context_of
 from tripline.portal.frame import forms, views
-from tripline.portal.frame.forms import Form
 from tripline.portal.frame.notices import Undo
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_of
@@ -38,16 +36,6 @@ Choice: TypeAlias = tuple[CompanyId, str]
 CANDIDATES: Final = "/delegation/candidates"
 _PARTNER: Final = "partnerId"
 """The field with a partner to register as a candidate."""
-
-
-class CandidatesView(msgspec.Struct, frozen=True, kw_only=True):
-    """The contents of the page."""
-
-    candidates: Sequence[Relation]
-    holders: Sequence[Choice]
-    """Companies that currently have vehicles of the visitor's company."""
-    partners: Sequence[Choice]
-    """Partners of the visitor's company that may become candidates."""
 
 
 @page("GET", CANDIDATES, access=Action.CANDIDATE_READ)
@@ -90,7 +78,7 @@ async def remove(request: Call) -> Response[bytes]:
     form = await forms.read(request)
     visitor = await visitor_of(request)
     context = context_of(request)
-    other = _receiver(form)
+    other = receiver_named(TO, form.text(TO))
 
     def work(tx: WriteTx) -> None:
         own = access.company_of(visitor.actor)
@@ -101,11 +89,12 @@ async def remove(request: Call) -> Response[bytes]:
     return views.moved(request, CANDIDATES, notice="portal.delegation.candidate.removed", undo=undo)
 
 
-def _read(tx: ReadTx, visitor: Visitor) -> CandidatesView:
+def _read(tx: ReadTx, visitor: Visitor) -> dict[str, Any]:
+    """The candidates, the holders of vehicles of the visitor's company, and partners that may become candidates."""
     found, holders = _relations(tx, visitor.actor, delegated=False), holders_of(tx, visitor.actor)
     known = {each.to_company_id for each in found} | {company_id for company_id, _ in holders}
     partners = partners_of(tx, visitor.actor, known) if visitor.may(Action.CANDIDATE_MANAGE) else []
-    return CandidatesView(candidates=found, holders=holders, partners=partners)
+    return {"candidates": found, "holders": holders, "partners": partners}
 
 
 def _relations(tx: ReadTx, actor: Actor, *, delegated: bool) -> Sequence[Relation]:
@@ -113,7 +102,7 @@ def _relations(tx: ReadTx, actor: Actor, *, delegated: bool) -> Sequence[Relatio
     return candidates.of_company(tx, actor=actor, company_id=own, delegated=delegated, window=window)
 
 
-def _shown(request: Call, visitor: Visitor, shown: CandidatesView, **more: Any) -> Response[bytes]:
+def _shown(request: Call, visitor: Visitor, shown: dict[str, Any], **more: Any) -> Response[bytes]:
     return views.show(
         request,
         "delegation/candidates.html",
@@ -141,11 +130,6 @@ def receivers_of(tx: ReadTx, actor: Actor) -> list[Choice]:
     """Companies that the actor's company may delegate vehicles to, by name."""
     related = [*_relations(tx, actor, delegated=False), *_relations(tx, actor, delegated=True)]
     return sorted(((each.to_company_id, each.to_company_name) for each in related), key=lambda each: each[1])
-
-
-def _receiver(form: Form) -> CompanyId:
-    """The receiving company. Raises `BadParameter`."""
-    return receiver_named(TO, form.text(TO))
 
 
 def receiver_named(name: str, value: str) -> CompanyId:

@@ -6,7 +6,6 @@ Not here: delegating many vehicles (`bulk.py`), the vehicle's record (`records/v
 from collections.abc import Sequence
 from typing import Any, Final, TypedDict
 
-import msgspec
 from litestar.response import Response
 
 from tripline.domain import access, chains
@@ -49,21 +48,6 @@ _DRIVE: Final = "drive"
 """Suffix of the text for the action of choosing the driver, shown to a driver."""
 
 
-class Offered(msgspec.Struct, frozen=True):
-    """A person who may receive rights, and the rights to offer."""
-
-    id: UserId
-    name: str
-    email: str
-    authority: Authority
-    roles: tuple[UserRole, ...]
-    manages: bool
-    rights: tuple[UserRole, ...]
-    """Rights that the person has already."""
-    enabled: bool
-    """True if this person can sign in."""
-
-
 class _Of(TypedDict):
     """The right named by a form, and the actor of the request."""
 
@@ -71,17 +55,6 @@ class _Of(TypedDict):
     user_id: UserId
     vehicle_id: VehicleId
     role: UserRole
-
-
-class ChainView(msgspec.Struct, frozen=True):
-    """A chain, with the visitor's permitted actions."""
-
-    chain: Chain
-    may: frozenset[Action]
-    """Actions permitted on this vehicle."""
-    offered: Part[Offered]
-    companies: Sequence[Relation]
-    """Companies that may receive the vehicle."""
 
 
 @page("GET", "/delegation/vehicles/{vehicleId}", access=Action.VEHICLE_DELEGATIONS_READ)
@@ -193,14 +166,23 @@ def _digest(ending: Ending) -> str:
     return digests.of({"right": ending.role, "drives": str(ending.stops_driving)})
 
 
-def _shown(tx: ReadTx, request: Call, actor: Actor) -> ChainView:
+def _shown(tx: ReadTx, request: Call, actor: Actor) -> dict[str, Any]:
+    """The template's values about the chain."""
     vehicle_id = parameters.vehicle_id(request)
     found = service.of_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
     may = admission.allowed(tx, actor, chains.ON_VEHICLE, Thing.VEHICLE, vehicle_id)
-    return ChainView(found, may, _offered(tx, request, actor, may, found), _companies(tx, actor, may, found))
+    return {
+        "chain": found,
+        "owner": found.owner,
+        "offered": _offered(tx, request, actor, may, found),
+        "companies": _companies(tx, actor, may, found),
+        "may_delegate": Action.VEHICLE_DELEGATE in may,
+        "may_give": Action.RIGHT_GIVE_DRIVER in may,
+        "may_give_director": Action.RIGHT_GIVE_DIRECTOR in may,
+    }
 
 
-def _offered(tx: ReadTx, request: Call, actor: Actor, may: frozenset[Action], chain: Chain) -> Part[Offered]:
+def _offered(tx: ReadTx, request: Call, actor: Actor, may: frozenset[Action], chain: Chain) -> Part[dict[str, Any]]:
     """A page of people of the actor's company who match the search and may receive a right from the actor."""
     roles: dict[Authority, tuple[UserRole, ...]] = {}
     if Action.RIGHT_GIVE_DRIVER in may:
@@ -220,29 +202,27 @@ def _offered(tx: ReadTx, request: Call, actor: Actor, may: frozenset[Action], ch
         )
     found.sort(key=lambda each: (each[0].name, each[0].id))
     there = {person.user_id: person for member in chain.members for person in member.people}
-    rows = [_offer(each, role, roles[role], there.get(each.id), actor) for each, role in found[:FOUND]]
     kept = [("who", who)] if who else []
-    following = None
-    if len(found) > FOUND:
-        following = [*kept, (addresses.AFTER, addresses.of_place(Place(rows[-1].name, rows[-1].id)))]
     # Not the requested address: a refused form was sent to another one.
-    address = _address(chain.vehicle_id)
+    address, following = _address(chain.vehicle_id), None
+    if len(found) > FOUND:
+        last = found[FOUND - 1][0]
+        following = addresses.of(address, [*kept, (addresses.AFTER, addresses.of_place(Place(last.name, last.id)))])
     return Part(
-        rows,
+        [_offer(each, roles[role], there.get(each.id), actor) for each, role in found[:FOUND]],
         first=addresses.of(address, kept) if place else None,
-        next=None if following is None else addresses.of(address, following),
+        next=following,
     )
 
 
-def _offer(
-    user: ListedPerson, authority: Authority, given: tuple[UserRole, ...], there: Person | None, actor: Actor
-) -> Offered:
-    """The person with the rights left to give; `there` is the person's entry in the chain, if any."""
+def _offer(user: ListedPerson, given: tuple[UserRole, ...], there: Person | None, actor: Actor) -> dict[str, Any]:
+    """The person with the rights that it has and those left to give; `there` is its entry in the chain, if any."""
     manages, rights = (False, ()) if there is None else (there.manages, there.rights)
     directs = manages or user.id == actor.user_id  # People cannot give themselves the right to direct.
     useless = {*rights, *((UserRole.DELEGATED_DIRECTOR,) if directs else ())}
     roles = tuple(role for role in given if role not in useless)
-    return Offered(user.id, user.name, user.email, authority, roles, manages, rights, user.enabled)
+    person = {"id": user.id, "name": user.name, "email": user.email, "enabled": user.enabled}
+    return {**person, "manages": manages, "rights": rights, "roles": roles}
 
 
 def _companies(tx: ReadTx, actor: Actor, may: frozenset[Action], found: Chain) -> Sequence[Relation]:
@@ -251,29 +231,23 @@ def _companies(tx: ReadTx, actor: Actor, may: frozenset[Action], found: Chain) -
         return ()
     own, holders = access.company_of(actor), {each.company_id for each in found.members}
     window = Window(limit=service.COMPANIES)
-    related = [
+    return [
         each
         for delegated in (False, True)
         for each in candidates.of_company(tx, actor=actor, company_id=own, delegated=delegated, window=window)
+        if each.to_company_id not in holders
     ]
-    return [each for each in related if each.to_company_id not in holders]
 
 
-def _page(request: Call, visitor: Visitor, shown: ChainView, **more: Any) -> Response[bytes]:
+def _page(request: Call, visitor: Visitor, shown: dict[str, Any], *, error: Refusal | None = None) -> Response[bytes]:
     return views.show(
         request,
         "delegation/chain.html",
-        title=views.Plain(shown.chain.vehicle_no),
+        title=views.Plain(shown["chain"].vehicle_no),
+        error=error,
         labels={"vehicleId": "portal.chain.right", "userId": "portal.chain.person"},
-        chain=shown.chain,
-        offered=shown.offered,
-        companies=shown.companies,
-        may_delegate=Action.VEHICLE_DELEGATE in shown.may,
-        may_give=Action.RIGHT_GIVE_DRIVER in shown.may,
-        may_give_director=Action.RIGHT_GIVE_DIRECTOR in shown.may,
-        owner=shown.chain.owner,
         words=_words(visitor),
-        **more,
+        **shown,
     )
 
 

@@ -123,13 +123,6 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
     on: bool = False
 
 
-class Menu(msgspec.Struct, frozen=True, kw_only=True):
-    """A filter with its choices."""
-
-    text: str
-    links: tuple[Link, ...]
-
-
 class _Cell(NamedTuple):
     """A displayed column."""
 
@@ -155,36 +148,6 @@ class Line(TypedDict):
     label: str
 
 
-class ListView(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of a list, ready for its template."""
-
-    table: Table
-    asked: ListRequest
-    lines: list[Line]
-    keys: tuple[str, ...]
-    """Keys of the displayed columns, in their order."""
-    headings: tuple[dict[str, Any], ...]
-    tabs: tuple[dict[str, Any], ...]
-    menus: tuple[Menu, ...]
-    chips: tuple[Link, ...]
-    """Active filters, each with the address without it."""
-    kept: Mapping[str, str]
-    """Query parameters preserved by a search or a choice of columns."""
-    columns: tuple[tuple[str, str], ...]
-    """Every optional column: key and heading."""
-    previous: str | None
-    next: str | None
-    count: str | None
-    """Address of the total count; None if all rows are on this page."""
-    sizes: str | None
-    """Address of the counts for each row; None if these columns are hidden or already counted."""
-    cleared: str
-    """The address without search and filters."""
-    bulk: tuple[Bulk, ...]
-    query: str
-    """The query string, to export all rows."""
-
-
 class _Rows(NamedTuple):
     """Data read for a page of a list."""
 
@@ -194,12 +157,13 @@ class _Rows(NamedTuple):
     more: Mapping[str, Any]
 
 
-def _shown(request: Call, visitor: Visitor, table: Table, wanted: ListRequest, read: _Rows) -> ListView:
+def _shown(request: Call, visitor: Visitor, table: Table, wanted: ListRequest, read: _Rows) -> dict[str, Any]:
+    """A page of a list for its template."""
+
     def here(**values: object) -> str:
         return addresses.changed(request, **{**dict.fromkeys(_OF_PAGE), **values})
 
-    keys, query = wanted.columns, request.scope["query_string"].decode("latin-1")
-    found = read.page
+    found, query = read.page, request.scope["query_string"].decode("latin-1")
     more = found.more_before or found.more_behind
     previous, following = addresses.neighbours(found, lambda name, cursor: here(**{name: cursor}))
     filters = {
@@ -212,29 +176,29 @@ def _shown(request: Call, visitor: Visitor, table: Table, wanted: ListRequest, r
         for each in table.filters
         if each.usual is not None
     )
-    columns = [each for each in table.columns if each.key in keys]
+    columns = [each for each in table.columns if each.key in wanted.columns]
     words = Words(visitor.language, context_of(request).time_zone)
     cells = [_cell(each, words, heads=each is columns[0], picked=wanted.picked) for each in columns]
     around = Around(visitor, here, lambda path: navigation.is_open(request, visitor, path))
-    return ListView(
-        table=table,
-        asked=wanted,
-        lines=[_line(row, table, cells, around) for row in found.rows],
-        keys=keys,
-        headings=tuple(_heading(each, table, visitor, wanted, here) for each in columns),
-        tabs=tuple(itertools.chain.from_iterable(tabs)),
-        menus=tuple(_menu(*each, visitor, wanted, here) for each in (read.choices | filters).items() if each[1]),
-        chips=tuple(_chips(table, visitor, wanted, read.named, here)),
-        kept=_kept_values(request),
-        columns=tuple((each.key, table.heading(each, visitor.language)) for each in table.columns[1:]),
-        previous=previous,
-        next=following,
-        count=here().replace(table.path, f"{table.path}{tables.COUNT}", 1) if more else None,
-        sizes=f"{table.path}{tables.SIZES}?{query}" if any(each.kind is Kind.SIZE for each in columns) else None,
-        cleared=here(**{addresses.SEARCH: None, **dict.fromkeys(_lifted(table, wanted))}),
-        bulk=tuple(each for each in table.bulk if visitor.may(each.action) and _is_offered(each, wanted)),
-        query=query,
-    )
+    return {
+        "table": table,
+        "asked": wanted,
+        "lines": [_line(row, table, cells, around) for row in found.rows],
+        "shown": wanted.columns,
+        "headings": [_heading(each, table, visitor, wanted, here) for each in columns],
+        "tabs": list(itertools.chain.from_iterable(tabs)),
+        "menus": [_menu(*each, visitor, wanted, here) for each in (read.choices | filters).items() if each[1]],
+        "chips": list(_chips(table, visitor, wanted, read.named, here)),
+        "kept": _kept_values(request),
+        "columns": [(each.key, table.heading(each, visitor.language)) for each in table.columns[1:]],
+        "previous": previous,
+        "next": following,
+        "count": here().replace(table.path, f"{table.path}{tables.COUNT}", 1) if more else None,
+        "sizes": f"{table.path}{tables.SIZES}?{query}" if any(each.kind is Kind.SIZE for each in columns) else None,
+        "cleared": here(**{addresses.SEARCH: None, **dict.fromkeys(_lifted(table, wanted))}),
+        "bulk": [each for each in table.bulk if visitor.may(each.action) and _is_offered(each, wanted)],
+        "query": query,
+    }
 
 
 Here = Callable[..., str]
@@ -289,13 +253,12 @@ def _lifted(table: Table, wanted: ListRequest) -> set[str]:
     return wanted.chosen.keys() - {each.key for each in table.filters if each.usual is not None}
 
 
-def _menu(name: str, choices: Sequence[tuple[str, str]], visitor: Visitor, wanted: ListRequest, here: Here) -> Menu:
-    return Menu(
-        text=visitor.say("portal.lists.filter." + name),
-        links=tuple(
-            Link(text=text, href=here(**{name: each}), on=each == wanted.chosen.get(name)) for each, text in choices
-        ),
-    )
+def _menu(
+    name: str, choices: Sequence[tuple[str, str]], visitor: Visitor, wanted: ListRequest, here: Here
+) -> dict[str, Any]:
+    on = wanted.chosen.get(name)
+    links = [Link(text=text, href=here(**{name: each}), on=each == on) for each, text in choices]
+    return {"text": visitor.say("portal.lists.filter." + name), "links": links}
 
 
 def _chips(
@@ -312,10 +275,6 @@ def _chips(
 
 def _option(visitor: Visitor, key: str, value: str) -> str:
     return visitor.say(f"portal.lists.filter.{key}.{value}")
-
-
-def _said(visitor: Visitor, table: Table, key: str) -> str:
-    return visitor.say(f"{_TEXTS}{table.noun}.{key}")
 
 
 def _kept_values(request: Call) -> dict[str, str]:

@@ -185,7 +185,6 @@ def _more(request: Call, _tx: ReadTx, visitor: Visitor, wanted: ListRequest, fou
 
 
 _STATE: Final = Filter(key="state", values=each_of(State))
-_ELSEWHERE: Final = "portal.record.elsewhere"
 TRIPS: Final = TripTable(
     noun="trips",
     path="/trips",

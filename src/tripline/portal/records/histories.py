@@ -3,8 +3,8 @@
 Not here: permissions on histories (`services/fleet/history.py`).
 """
 
-from collections.abc import Collection, Iterable
-from typing import Final
+from collections.abc import Collection
+from typing import Any, Final
 
 import msgspec
 from litestar.response import Response
@@ -13,9 +13,9 @@ from tripline.domain import access, ids
 from tripline.domain.access import Action, Thing
 from tripline.domain.history import Change, Entry, Event
 from tripline.http import parameters
-from tripline.http.context import Call, context_of
+from tripline.http.context import Call
 from tripline.portal.frame import views, words
-from tripline.portal.frame.visitors import Visitor, visitor_in
+from tripline.portal.frame.visitors import Visitor, visitor_and
 from tripline.services.fleet import history
 from tripline.store.lists import Span
 from tripline.store.transactions import ReadTx
@@ -31,22 +31,10 @@ _TRIP: Final = "tripId"
 """The field of an entry with the corrected trip; its page says more than its id."""
 
 
-class Line(msgspec.Struct, frozen=True):
-    """An entry, rendered for a page."""
-
-    at_ms: int
-    who: str
-    what: str
-    changes: tuple[tuple[str, str | None, str | None], ...]
-    """Label of each field, and its value before and after."""
-    path: str | None = None
-    """The page where the change can be undone; None: there is none for the visitor."""
-
-
 class Lines(msgspec.Struct, frozen=True):
     """A page of a history, newest first."""
 
-    lines: tuple[Line, ...]
+    lines: list[dict[str, Any]]
     older: str | None
     """Cursor of the next page; None on the last page."""
 
@@ -61,15 +49,14 @@ async def whole(request: Call, thing: Thing, name: str, *, base: str) -> Respons
     record. Raises `NotFound`, `Forbidden`, and `UnknownOffset`.
     """
 
-    def work(tx: ReadTx) -> tuple[Visitor, str, str | None, Lines]:
-        visitor = visitor_in(tx, request)
+    def work(tx: ReadTx, visitor: Visitor) -> tuple[str, str | None, Lines]:
         thing_id = parameters.path_id(request, name)
         history.admit(tx, actor=visitor.actor, thing=thing, thing_id=thing_id)
         after = ids.canonical(request.query_params.get("after", ""))  # an invalid id starts with the newest entry
         found = _page(tx, visitor, thing, thing_id, limit=AT_ONCE, after=after)
-        return visitor, thing_id, history.name_of(tx, thing, thing_id), found
+        return thing_id, history.name_of(tx, thing, thing_id), found
 
-    visitor, thing_id, known, found = await context_of(request).store.read_short(work)
+    visitor, (thing_id, known, found) = await visitor_and(request, work)
     title = "portal.history.title" if known is None else views.Plain(visitor.say("portal.history.of", name=known))
     up = f"{base}/{thing_id}"
     return views.show(request, "history.html", title=title, history=found, name=known, up=up)
@@ -80,15 +67,18 @@ def _page(tx: ReadTx, visitor: Visitor, thing: Thing, thing_id: str, *, limit: i
     span = Span(limit=limit + 1, after=after)
     found = history.read(tx, actor=visitor.actor, thing=thing, thing_id=thing_id, span=span)
     shown = found[:limit]
-    return Lines(tuple(lines(visitor, shown)), shown[-1].id if len(found) > limit else None)
+    return Lines([_line(visitor, each) for each in shown], shown[-1].id if len(found) > limit else None)
 
 
-def lines(visitor: Visitor, entries: Iterable[Entry]) -> list[Line]:
-    """The entries in the visitor's language."""
-    return [
-        Line(entry.at_ms, _who(visitor, entry), _what(visitor, entry), _changes(visitor, entry), _path(visitor, entry))
-        for entry in entries
-    ]
+def _line(visitor: Visitor, entry: Entry) -> dict[str, Any]:
+    """The entry in the visitor's language."""
+    return {
+        "at_ms": entry.at_ms,
+        "who": _who(visitor, entry),
+        "what": _what(visitor, entry),
+        "changes": _changes(visitor, entry),
+        "path": _path(visitor, entry),
+    }
 
 
 def _who(visitor: Visitor, entry: Entry) -> str:
@@ -119,6 +109,7 @@ def _path(visitor: Visitor, entry: Entry) -> str | None:
 
 
 def _changes(visitor: Visitor, entry: Entry) -> tuple[tuple[str, str | None, str | None], ...]:
+    """Label of each field, and its value before and after."""
     if entry.changes is None:
         return ((visitor.say("portal.history.erased"), None, None),)
     told = (_change(visitor, change) for change in entry.changes if change.field != _TRIP)

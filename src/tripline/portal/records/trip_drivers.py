@@ -6,9 +6,8 @@ another window changes the driver meanwhile, the page shows the new one and keep
 Not here: who may correct it (`services/scores/corrections.py`), the trip's own page.
 """
 
-from typing import Final
+from typing import Any, Final
 
-import msgspec
 from litestar.response import Response
 
 from tripline.domain import corrections
@@ -17,7 +16,6 @@ from tripline.domain.corrections import CorrectedMeanwhile, NotCorrected, SeenDr
 from tripline.domain.disputes import NotOpen, OwnDispute
 from tripline.domain.ids import TripId, UserId
 from tripline.domain.refusals import NotFound, Refusal
-from tripline.domain.trends import Sums
 from tripline.http import changes, parameters
 from tripline.http.context import Call, context_of, scores_of
 from tripline.portal.frame import addresses, forms, views
@@ -34,26 +32,6 @@ from tripline.services.scores import disputes
 from tripline.store.transactions import ReadTx, WriteTx
 
 _DISPUTE: Final = "disputeId"
-
-
-class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """Scored trips of a person, before and after the correction."""
-
-    name: str | None
-    """None: hidden from the visitor."""
-    before: Sums | None
-    """None: the visitor may not read them."""
-    after: Sums | None
-
-
-class Shown(msgspec.Struct, frozen=True, kw_only=True):
-    """The page's contents."""
-
-    known: TripDriver
-    choosing: Choosing
-    now_name: str | None
-    recorded_name: str | None
-    preview: list[Standing]
 
 
 @page("GET", "/trips/{tripId}/driver", access=Action.DISPUTE_DECIDE, refuses=corrections.REFUSALS)
@@ -132,12 +110,12 @@ async def _choose(request: Call, chosen_id: UserId | None, *, error: Refusal | N
     """The page; `chosen_id`: the person whose preview it shows."""
     trip_id, wanted = parameters.trip_id(request), choices.asked(request)
     dispute_id = parameters.query_id(request.query_params, _DISPUTE)
-    visitor, shown = await visitor_and(
+    visitor, (known, found, shown) = await visitor_and(
         request, lambda tx, visitor: _shown(tx, visitor, trip_id, wanted, chosen_id), short=False
     )
     path = _path(trip_id)
     kept = [(_DISPUTE, dispute_id)] if dispute_id else []
-    listed = choices.values(visitor, wanted, shown.choosing, path, kept, has_roles=True)
+    listed = choices.values(visitor, wanted, found, path, kept, has_roles=True)
     asks = [*listed["kept"].items(), *([(addresses.SEARCH, wanted.search)] if wanted.search else [])]
     return views.show(
         request,
@@ -145,11 +123,11 @@ async def _choose(request: Call, chosen_id: UserId | None, *, error: Refusal | N
         title="portal.trip_driver.title",
         error=error,
         shown=shown,
-        known=shown.known,
+        known=known,
         previews={
             each.id: addresses.of(path, [*asks, (choices.CHOSEN, each.id)])
-            for each in shown.choosing.people.rows
-            if each.id not in (shown.known.driver_id, visitor.actor.user_id)
+            for each in found.people.rows
+            if each.id not in (known.driver_id, visitor.actor.user_id)
         },
         dispute_id=dispute_id or "",
         path=path,
@@ -158,7 +136,11 @@ async def _choose(request: Call, chosen_id: UserId | None, *, error: Refusal | N
     )
 
 
-def _shown(tx: ReadTx, visitor: Visitor, trip_id: TripId, wanted: Asked, chosen_id: UserId | None) -> Shown:
+def _shown(
+    tx: ReadTx, visitor: Visitor, trip_id: TripId, wanted: Asked, chosen_id: UserId | None
+) -> tuple[TripDriver, Choosing, dict[str, Any]]:
+    """The trip's driver, whom the visitor may choose, and in words: the present and the recorded driver, and the scored
+    trips of each person before and after the correction."""
     actor = visitor.actor
     known = service.to_correct(tx, actor=actor, trip_id=trip_id)
     assert known.vehicle_id is not None
@@ -178,13 +160,8 @@ def _shown(tx: ReadTx, visitor: Visitor, trip_id: TripId, wanted: Asked, chosen_
         person = assignments.chosen(tx, actor=actor, user_id=user_id)
         return None if person is None else person.name
 
-    return Shown(
-        known=known,
-        choosing=found,
-        now_name=name(known.driver_id),
-        recorded_name=name(known.recorded_id),
-        preview=[Standing(name=name(each.user_id), before=each.before, after=each.after) for each in totals],
-    )
+    names = {"now_name": name(known.driver_id), "recorded_name": name(known.recorded_id)}
+    return known, found, {**names, "preview": [(name(each.user_id), each.before, each.after) for each in totals]}
 
 
 def _path(trip_id: TripId) -> str:
