@@ -20,7 +20,7 @@ from tripline.language import catalogue
 from tripline.portal.driving.home import PATH
 from tripline.portal.frame import forms, views
 from tripline.portal.frame.page import page
-from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
+from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_of
 from tripline.portal.records import choices
 from tripline.services import notifications
 from tripline.services.fleet import assignments
@@ -93,14 +93,13 @@ async def give_back(request: Call) -> Response[bytes]:
 
 
 async def _ask(request: Call, *, error: Refusal | None = None) -> Response[bytes]:
-    def work(tx: ReadTx) -> tuple[Visitor, Taking | Refusal]:
-        visitor = visitor_in(tx, request)
+    def work(tx: ReadTx, visitor: Visitor) -> Taking | Refusal:
         try:
-            return visitor, assignments.to_take(tx, actor=visitor.actor, vehicle_id=parameters.vehicle_id(request))
+            return assignments.to_take(tx, actor=visitor.actor, vehicle_id=parameters.vehicle_id(request))
         except Refusal as refusal:
-            return visitor, refusal
+            return refusal
 
-    visitor, found = await context_of(request).store.read_short(work)
+    visitor, found = await visitor_and(request, work)
     if isinstance(found, Refusal):
         return _refused(request, found)
     vehicle, own = found.vehicle, visitor.actor.user_id

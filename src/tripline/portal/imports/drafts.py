@@ -20,7 +20,7 @@ from tripline.portal.frame import addresses, digests, forms, record_forms, views
 from tripline.portal.frame.deletions import GoesChanged
 from tripline.portal.frame.digests import Clash
 from tripline.portal.frame.page import page
-from tripline.portal.frame.visitors import Visitor, visitor_in
+from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_in
 from tripline.portal.imports import texts, uploads
 from tripline.services import notifications, shares
 from tripline.services.imports import draft_files, draft_pages, drafts
@@ -192,13 +192,11 @@ async def bad_rows(request: Call) -> Stream:
 
 async def found_in(request: Call) -> tuple[Visitor, Draft]:
     """Return the visitor and the draft in the address. Raises `NotFound`, `Forbidden`."""
-    context = context_of(request)
-
-    def work(tx: ReadTx) -> tuple[Visitor, Draft]:
-        visitor = visitor_in(tx, request)
-        return visitor, drafts.mine(tx, actor=visitor.actor, draft_id=draft_id(request), now_ms=context.clock())
-
-    return await context.store.read_short(work)
+    now_ms = context_of(request).clock()
+    return await visitor_and(
+        request,
+        lambda tx, visitor: drafts.mine(tx, actor=visitor.actor, draft_id=draft_id(request), now_ms=now_ms),
+    )
 
 
 def draft_id(request: Call) -> DraftId:

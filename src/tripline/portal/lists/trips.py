@@ -16,11 +16,11 @@ from tripline.domain.ids import CompanyId, TripId, UserId, VehicleId
 from tripline.domain.listed_trips import ListedTrip, State, TripSums
 from tripline.domain.refusals import BadParameter
 from tripline.domain.vehicle_days import Ends, Point
-from tripline.http.context import Call, context_of
+from tripline.http.context import Call
 from tripline.language.catalogue import Language
 from tripline.portal.frame import addresses, views
 from tripline.portal.frame.page import page
-from tripline.portal.frame.visitors import Visitor, visitor_in
+from tripline.portal.frame.visitors import Visitor, visitor_and
 from tripline.portal.lists import tables
 from tripline.portal.lists.columns import Column, Filter, Kind, Words, each_of
 from tripline.portal.lists.tables import COMPANY, ListRequest, Reference, Table
@@ -265,17 +265,16 @@ async def sums(request: Call) -> Response[bytes]:
     """Sums of the trips of a vehicle, a person or a company in the period."""
     wanted = tables.asked(request, TRIPS)
 
-    def work(tx: ReadTx) -> tuple[Visitor, TripSums | None]:
-        visitor = visitor_in(tx, request)
+    def work(tx: ReadTx, visitor: Visitor) -> TripSums | None:
         actor, query = _admitted(tx, visitor.actor, TRIPS.filtered(wanted))
         if not (query.vehicle_id or query.user_id or query.company_id):
             raise BadParameter.missing("vehicle")
         try:
-            return visitor, trip_lists.sums(tx, actor=actor, query=query)
+            return trip_lists.sums(tx, actor=actor, query=query)
         except TooLong:
-            return visitor, None
+            return None
 
-    _, found = await context_of(request).store.read(work)
+    _, found = await visitor_and(request, work, short=False)
     score = None if found is None else found.score
     return views.show(
         request,

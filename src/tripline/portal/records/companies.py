@@ -4,6 +4,7 @@ Not here: the list (`lists/companies.py`), administrators (`people.py`), push ad
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 from litestar.response import Response
@@ -20,7 +21,7 @@ from tripline.portal.frame import deletions, forms, navigation, record_forms, vi
 from tripline.portal.frame.deletions import Doomed
 from tripline.portal.frame.page import page
 from tripline.portal.frame.record_forms import FormValues
-from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
+from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_in, visitor_of
 from tripline.portal.records import histories
 from tripline.portal.records.histories import Lines
 from tripline.services import notifications
@@ -116,7 +117,7 @@ async def detail(request: Call) -> Response[bytes]:
 @page("GET", "/fleet/companies/{companyId}/edit", access=Action.COMPANY_MODIFY)
 async def edit(request: Call) -> Response[bytes]:
     """The form to change a company."""
-    visitor, company = await context_of(request).store.read_short(lambda tx: _to_change(tx, request))
+    visitor, company = await visitor_and(request, partial(_to_change, request))
     return _form(request, visitor, record_forms.shown(texts(company)), company=company)
 
 
@@ -124,14 +125,14 @@ async def edit(request: Call) -> Response[bytes]:
 async def change(request: Call) -> Response[bytes]:
     """Change a company; refused if the record was changed meanwhile."""
     form, context = await forms.read(request), context_of(request)
-    visitor, company = await context.store.read_short(lambda tx: _to_change(tx, request))
+    visitor, company = await visitor_and(request, partial(_to_change, request))
     said = record_forms.typed(form, FIELDS)
     after = await record_forms.saved(
         request,
         visitor,
         said,
         company,
-        find=lambda tx: service.find(tx, actor=visitor.actor, action=Action.COMPANY_MODIFY, company_id=company.id),
+        find=lambda tx: _to_change(request, tx, visitor),
         texts=texts,
         apply=lambda tx, now: service.change(
             tx, **changes.by(request, visitor.actor), company_id=now.id, named=_said(said)
@@ -187,13 +188,12 @@ def _said(typed: Mapping[str, str]) -> dict[str, Any]:
 
 
 async def _detail(request: Call, own_id: CompanyId | None, *, up: str | None) -> Response[bytes]:
-    def work(tx: ReadTx) -> tuple[Visitor, CompanyOverview, Lines | None]:
-        visitor = visitor_in(tx, request)
+    def work(tx: ReadTx, visitor: Visitor) -> tuple[CompanyOverview, Lines | None]:
         company_id = parameters.company_id(request) if own_id is None else own_id
         found = overviews.company(tx, actor=visitor.actor, company_id=company_id)
-        return visitor, found, histories.beside(tx, visitor, Thing.COMPANY, company_id, found.may)
+        return found, histories.beside(tx, visitor, Thing.COMPANY, company_id, found.may)
 
-    visitor, found, lines = await context_of(request).store.read_short(work)
+    visitor, (found, lines) = await visitor_and(request, work)
     return views.show(
         request,
         "companies/detail.html",
@@ -234,10 +234,9 @@ def _form(
     )
 
 
-def _to_change(tx: ReadTx, request: Call) -> tuple[Visitor, Company]:
-    visitor = visitor_in(tx, request)
+def _to_change(request: Call, tx: ReadTx, visitor: Visitor) -> Company:
     company_id = parameters.company_id(request)
-    return visitor, service.find(tx, actor=visitor.actor, action=Action.COMPANY_MODIFY, company_id=company_id)
+    return service.find(tx, actor=visitor.actor, action=Action.COMPANY_MODIFY, company_id=company_id)
 
 
 def _to_delete(tx: ReadTx, request: Call) -> tuple[Visitor, Doomed[Company]]:

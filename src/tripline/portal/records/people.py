@@ -4,6 +4,7 @@ An administrator is shown on the page of the company. Not here: the lists (`list
 """
 
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, Final
 
 from litestar.handlers import HTTPRouteHandler
@@ -22,7 +23,7 @@ from tripline.portal.frame import deletions, forms, record_forms, views, words
 from tripline.portal.frame.deletions import Doomed
 from tripline.portal.frame.page import page
 from tripline.portal.frame.record_forms import FormValues
-from tripline.portal.frame.visitors import Visitor, visitor_in
+from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_in
 from tripline.portal.records import histories
 from tripline.portal.records.histories import Lines
 from tripline.services import admission, notifications
@@ -45,14 +46,14 @@ _DELETE_REFUSES: Final = (people.LastAdministrator,)
 
 async def new(request: Call, role: Authority) -> Response[bytes]:
     """The form to register a person."""
-    visitor, company = await context_of(request).store.read_short(lambda tx: _to_register(tx, request, role))
+    visitor, company = await visitor_and(request, partial(_to_register, request, role))
     return _form(request, visitor, role, record_forms.shown(dict.fromkeys(FIELDS, "")), company=company)
 
 
 async def register(request: Call, role: Authority) -> Response[bytes]:
     """Register a person."""
     form, context = await forms.read(request), context_of(request)
-    visitor, company = await context.store.read_short(lambda tx: _to_register(tx, request, role))
+    visitor, company = await visitor_and(request, partial(_to_register, request, role))
     said = {name: text or None for name, text in record_forms.typed(form, FIELDS).items()}
     try:
         registration = people.registration(**said, password=form.secret(PASSWORD) or None)
@@ -69,14 +70,14 @@ async def register(request: Call, role: Authority) -> Response[bytes]:
 async def detail(request: Call, role: Authority) -> Response[bytes]:
     """A person, the vehicles managed and driven, and the recent history. A driver may be a director, who drives too."""
 
-    def work(tx: ReadTx) -> tuple[Visitor, PersonOverview, Lines | None]:
-        visitor, user_id = visitor_in(tx, request), _user_id(request, role)
+    def work(tx: ReadTx, visitor: Visitor) -> tuple[PersonOverview, Lines | None]:
+        user_id = _user_id(request, role)
         found = overviews.person(
             tx, actor=visitor.actor, roles=service.FOUND_AS[role], user_id=user_id, thing=service.THINGS[role]
         )
-        return visitor, found, histories.beside(tx, visitor, Thing.USER, user_id, found.may)
+        return found, histories.beside(tx, visitor, Thing.USER, user_id, found.may)
 
-    visitor, found, lines = await context_of(request).store.read_short(work)
+    visitor, (found, lines) = await visitor_and(request, work)
     return views.show(
         request,
         "people/detail.html",
@@ -94,14 +95,14 @@ async def detail(request: Call, role: Authority) -> Response[bytes]:
 
 async def edit(request: Call, role: Authority) -> Response[bytes]:
     """The form to change a person."""
-    visitor, user, company = await context_of(request).store.read_short(lambda tx: _to_change(tx, request, role))
+    visitor, (user, company) = await visitor_and(request, partial(_to_change, request, role))
     return _form(request, visitor, role, record_forms.shown(_texts(user)), user=user, company=company)
 
 
 async def change(request: Call, role: Authority) -> Response[bytes]:
     """Change a person; refused if the record was changed meanwhile. Without a password the old one stays."""
     form = await forms.read(request)
-    visitor, user, company = await context_of(request).store.read_short(lambda tx: _to_change(tx, request, role))
+    visitor, (user, company) = await visitor_and(request, partial(_to_change, request, role))
     said = record_forms.typed(form, FIELDS)
     named: dict[str, Any] = {name: text or None for name, text in said.items()}
     named[PASSWORD] = form.secret(PASSWORD) or None
@@ -165,33 +166,29 @@ async def whole_history(request: Call, role: Authority) -> Response[bytes]:
     return await histories.whole(request, Thing.USER, _IDS[role], base=LISTS[role])
 
 
-def _to_register(tx: ReadTx, request: Call, role: Authority) -> tuple[Visitor, str | None]:
-    """A visitor who may register a person, and the company's name on pages of administrators."""
-    visitor = visitor_in(tx, request)
+def _to_register(request: Call, role: Authority, tx: ReadTx, visitor: Visitor) -> str | None:
+    """The company's name on pages of administrators, for a visitor who may register a person."""
     if role is not ADMINISTRATOR:
         access.company_of(visitor.actor)
-        return visitor, None
+        return None
     admission.admit(tx, visitor.actor, Action.COMPANY_ADMIN_MANAGE, Thing.COMPANY, parameters.company_id(request))
-    return visitor, _company(tx, request, visitor, role)
+    return _company(tx, request, visitor, role)
 
 
-def _to_change(tx: ReadTx, request: Call, role: Authority) -> tuple[Visitor, User, str | None]:
-    """The visitor, the person, and the company's name on pages of administrators."""
-    visitor = visitor_in(tx, request)
-    user = _found(tx, request, visitor, role, Action.PERSON_MODIFY)
-    return visitor, user, _company(tx, request, visitor, role)
+def _to_change(request: Call, role: Authority, tx: ReadTx, visitor: Visitor) -> tuple[User, str | None]:
+    """The person, and the company's name on pages of administrators."""
+    return _found(tx, request, visitor, role, Action.PERSON_MODIFY), _company(tx, request, visitor, role)
 
 
 def _to_delete(tx: ReadTx, request: Call, role: Authority) -> tuple[Visitor, Doomed[User]]:
     visitor = visitor_in(tx, request)
     user = _found(tx, request, visitor, role, Action.PERSON_DELETE)
-    title = f"portal.people.{deletions.PERSON[role]}.delete"
     doomed = Doomed(
         record=user,
         noun=deletions.PERSON[user.authority],
         name=user.name,
         counts=goes_with.person(tx, user.id),
-        title=title,
+        title=f"portal.people.{deletions.PERSON[role]}.delete",
         up=_up(request, role, user.id),
         up_text=_company(tx, request, visitor, role),
         list_path=LISTS.get(role),

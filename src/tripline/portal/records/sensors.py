@@ -94,17 +94,15 @@ async def register(request: Call) -> Response[bytes]:
 @page("GET", "/fleet/sensors/{sensorId}", access=Action.SENSOR_READ)
 async def detail(request: Call) -> Response[bytes]:
     """A sensor, its device, and its recent history."""
-    context = context_of(request)
     if views.is_partial(request) and views.target_of(request) == "connection":
         return await _renewed(request)
 
-    def work(tx: ReadTx) -> tuple[Visitor, SensorOverview, Lines | None]:
-        visitor = visitor_in(tx, request)
+    def work(tx: ReadTx, visitor: Visitor) -> tuple[SensorOverview, Lines | None]:
         sensor_id = parameters.sensor_id(request)
         found = overviews.sensor(tx, actor=visitor.actor, sensor_id=sensor_id)
-        return visitor, found, histories.beside(tx, visitor, Thing.SENSOR, sensor_id, found.may)
+        return found, histories.beside(tx, visitor, Thing.SENSOR, sensor_id, found.may)
 
-    visitor, found, lines = await context.store.read_short(work)
+    visitor, (found, lines) = await visitor_and(request, work)
     sensor, latest = found.sensor, found.latest
     return views.show(
         request,
@@ -130,15 +128,14 @@ async def detail(request: Call) -> Response[bytes]:
 @page("GET", "/fleet/sensors/{sensorId}/token", access=Action.SENSOR_CREDENTIAL_READ)
 async def token(request: Call) -> Response[bytes]:
     """The access token of a sensor, on request, for roles that may read it."""
-    context, action = context_of(request), Action.SENSOR_CREDENTIAL_READ
-    _, sensor = await context.store.read_short(lambda tx: _found(tx, request, action))
+    _, sensor = await _found(request, Action.SENSOR_CREDENTIAL_READ)
     return views.show(request, "sensors/token.html", title="portal.sensors.token", sensor=sensor, up=_path(sensor.id))
 
 
 @page("GET", "/fleet/sensors/{sensorId}/edit", access=Action.SENSOR_MODIFY)
 async def edit(request: Call) -> Response[bytes]:
     """The form to change a sensor."""
-    visitor, sensor = await context_of(request).store.read_short(lambda tx: _found(tx, request, Action.SENSOR_MODIFY))
+    visitor, sensor = await _found(request, Action.SENSOR_MODIFY)
     return _form(request, visitor, record_forms.shown(texts(sensor)), sensor=sensor)
 
 
@@ -146,7 +143,7 @@ async def edit(request: Call) -> Response[bytes]:
 async def change(request: Call) -> Response[bytes]:
     """Change a sensor; refused if the record was changed meanwhile. An empty token field keeps the token."""
     form, context = await forms.read(request), context_of(request)
-    visitor, sensor = await context.store.read_short(lambda tx: _found(tx, request, Action.SENSOR_MODIFY))
+    visitor, sensor = await _found(request, Action.SENSOR_MODIFY)
     said = record_forms.typed(form, FIELDS)
 
     def apply(tx: WriteTx, now: Sensor) -> tuple[Sensor, Sensor]:
@@ -164,7 +161,7 @@ async def change(request: Call) -> Response[bytes]:
         # No page shows the token, so it is not compared.
         {**said, TOKEN: ""},
         sensor,
-        find=lambda tx: service.find(tx, actor=visitor.actor, action=Action.SENSOR_MODIFY, sensor_id=sensor.id),
+        find=lambda tx: _sensor(tx, request, visitor, Action.SENSOR_MODIFY),
         texts=texts,
         apply=apply,
         show=show,
@@ -264,14 +261,18 @@ def _form(
     )
 
 
-def _found(tx: ReadTx, request: Call, action: Action) -> tuple[Visitor, Sensor]:
+async def _found(request: Call, action: Action) -> tuple[Visitor, Sensor]:
     """The visitor, and the sensor in the path to which the visitor may do this."""
-    visitor = visitor_in(tx, request)
-    return visitor, service.find(tx, actor=visitor.actor, action=action, sensor_id=parameters.sensor_id(request))
+    return await visitor_and(request, lambda tx, visitor: _sensor(tx, request, visitor, action))
+
+
+def _sensor(tx: ReadTx, request: Call, visitor: Visitor, action: Action) -> Sensor:
+    return service.find(tx, actor=visitor.actor, action=action, sensor_id=parameters.sensor_id(request))
 
 
 def _to_delete(tx: ReadTx, request: Call) -> tuple[Visitor, Doomed[Sensor]]:
-    visitor, sensor = _found(tx, request, Action.SENSOR_DELETE)
+    visitor = visitor_in(tx, request)
+    sensor = _sensor(tx, request, visitor, Action.SENSOR_DELETE)
     goes = {**goes_with.sensor(tx, sensor.id), "lines": int(sensor.line is not None)}
     title, up, on = "portal.sensors.delete", _path(sensor.id), sensor.vehicle_no
     return visitor, Doomed(sensor, "sensor", sensor.serial_no, goes, title, up, list_path=LIST, on=on)

@@ -21,7 +21,7 @@ from tripline.portal.frame.deletions import Doomed
 from tripline.portal.frame.notices import Undo
 from tripline.portal.frame.page import page
 from tripline.portal.frame.record_forms import FormValues
-from tripline.portal.frame.visitors import Visitor, visitor_in, visitor_of
+from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_in, visitor_of
 from tripline.portal.records import histories
 from tripline.portal.records.histories import Lines
 from tripline.services.fleet import goes_with, overviews
@@ -80,26 +80,22 @@ async def register(request: Call) -> Response[bytes]:
 async def detail(request: Call) -> Response[bytes]:
     """A vehicle, its relations, and its recent history."""
 
-    def work(tx: ReadTx) -> tuple[Visitor, VehicleOverview, Lines | None]:
-        visitor = visitor_in(tx, request)
+    def work(tx: ReadTx, visitor: Visitor) -> tuple[VehicleOverview, Lines | None]:
         vehicle_id = parameters.vehicle_id(request)
         found = overviews.vehicle(tx, actor=visitor.actor, vehicle_id=vehicle_id)
-        return visitor, found, histories.beside(tx, visitor, Thing.VEHICLE, vehicle_id, found.may)
+        return found, histories.beside(tx, visitor, Thing.VEHICLE, vehicle_id, found.may)
 
-    context = context_of(request)
-    visitor, found, lines = await context.store.read_short(work)
-    number = views.Plain(found.vehicle.vehicle_no)
-    values = {
-        name: words.value(visitor, name, value)
-        for name, value in record_forms.published(SHEET, found.vehicle, Registration).items()
-    }
+    visitor, (found, lines) = await visitor_and(request, work)
     return views.show(
         request,
         "vehicles/detail.html",
-        title=number,
+        title=views.Plain(found.vehicle.vehicle_no),
         found=found,
         vehicle=found.vehicle,
-        values=values,
+        values={
+            name: words.value(visitor, name, value)
+            for name, value in record_forms.published(SHEET, found.vehicle, Registration).items()
+        },
         heard={
             each.id: _heard(found.connections.get(each.id), fleet_of(request).heard_of(each.id))
             for each in found.sensors
@@ -114,7 +110,7 @@ async def detail(request: Call) -> Response[bytes]:
 @page("GET", "/fleet/vehicles/{vehicleId}/edit", access=Action.VEHICLE_MODIFY)
 async def edit(request: Call) -> Response[bytes]:
     """The form to change a vehicle."""
-    visitor, vehicle = await context_of(request).store.read_short(lambda tx: _found(tx, request, Action.VEHICLE_MODIFY))
+    visitor, vehicle = await _found(request)
     return _form(request, visitor, record_forms.shown(texts(vehicle)), vehicle=vehicle)
 
 
@@ -122,7 +118,7 @@ async def edit(request: Call) -> Response[bytes]:
 async def change(request: Call) -> Response[bytes]:
     """Change a vehicle; refused if the record was changed meanwhile."""
     form = await forms.read(request)
-    visitor, vehicle = await context_of(request).store.read_short(lambda tx: _found(tx, request, Action.VEHICLE_MODIFY))
+    visitor, vehicle = await _found(request)
     said = record_forms.typed(form, FIELDS)
 
     def apply(tx: WriteTx, now: Vehicle) -> Vehicle:
@@ -134,7 +130,7 @@ async def change(request: Call) -> Response[bytes]:
         visitor,
         said,
         vehicle,
-        find=lambda tx: service.find(tx, actor=visitor.actor, action=Action.VEHICLE_MODIFY, vehicle_id=vehicle.id),
+        find=lambda tx: _vehicle(tx, request, visitor, Action.VEHICLE_MODIFY),
         texts=texts,
         apply=apply,
         show=lambda now, shown, error: _form(request, visitor, shown, vehicle=now, error=error),
@@ -246,14 +242,18 @@ def _form(
     )
 
 
-def _found(tx: ReadTx, request: Call, action: Action) -> tuple[Visitor, Vehicle]:
-    """The visitor, and the vehicle in the path to which the visitor may do this."""
-    visitor = visitor_in(tx, request)
-    return visitor, service.find(tx, actor=visitor.actor, action=action, vehicle_id=parameters.vehicle_id(request))
+async def _found(request: Call) -> tuple[Visitor, Vehicle]:
+    """The visitor, and the vehicle in the path, which the visitor may change."""
+    return await visitor_and(request, lambda tx, visitor: _vehicle(tx, request, visitor, Action.VEHICLE_MODIFY))
+
+
+def _vehicle(tx: ReadTx, request: Call, visitor: Visitor, action: Action) -> Vehicle:
+    return service.find(tx, actor=visitor.actor, action=action, vehicle_id=parameters.vehicle_id(request))
 
 
 def _to_delete(tx: ReadTx, request: Call) -> tuple[Visitor, Doomed[Vehicle]]:
-    visitor, vehicle = _found(tx, request, Action.VEHICLE_DELETE)
+    visitor = visitor_in(tx, request)
+    vehicle = _vehicle(tx, request, visitor, Action.VEHICLE_DELETE)
     goes, title, up = goes_with.vehicle(tx, vehicle.id), "portal.vehicles.delete", _path(vehicle.id)
     return visitor, Doomed(vehicle, "vehicle", vehicle.vehicle_no, goes, title, up, list_path=LIST)
 

@@ -18,7 +18,7 @@ from tripline.http.context import Call, context_of, scores_of
 from tripline.http.operations import Value
 from tripline.portal.frame import figures, forms, views
 from tripline.portal.frame.page import page
-from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_in, visitor_of
+from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_of
 from tripline.portal.trips import trip_page
 from tripline.portal.trips.costs import Cost
 from tripline.portal.trips.trip_page import PATH
@@ -126,19 +126,15 @@ async def _contest(
 ) -> Response[bytes]:
     trip_id = parameters.trip_id(request)
 
-    def admitted(tx: ReadTx) -> Visitor:
-        visitor = visitor_in(tx, request)
-        admission.admit(tx, visitor.actor, Action.DISPUTE_OPEN, Thing.TRIP, trip_id)
-        return visitor
-
-    visitor = await context_of(request).store.read_short(admitted)
+    visitor, _ = await visitor_and(
+        request, lambda tx, visitor: admission.admit(tx, visitor.actor, Action.DISPUTE_OPEN, Thing.TRIP, trip_id)
+    )
     told = await trip_page.told_of(request, trip_id)
-    if told.view.outcome.score is None:
-        raise (
-            NoScoreYet("waiting")
-            if told.view.outcome.why_not is None
-            else NoScoreYet("not_scored", why=told.view.outcome.why_not, reason=told.view.outcome.why_not.value)
-        )
+    outcome = told.view.outcome
+    if outcome.score is None:
+        if outcome.why_not is None:
+            raise NoScoreYet("waiting")
+        raise NoScoreYet("not_scored", why=outcome.why_not, reason=outcome.why_not.value)
     event: Cost | None = next((each for each in told.costs if event_id and each.event_id == event_id), None)
     return views.show(
         request,

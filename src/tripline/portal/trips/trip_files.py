@@ -20,7 +20,7 @@ from tripline.http.operations import Value
 from tripline.later import Later
 from tripline.portal.frame import addresses, views
 from tripline.portal.frame.page import page
-from tripline.portal.frame.visitors import Visitor, visitor_in
+from tripline.portal.frame.visitors import Visitor, visitor_and
 from tripline.portal.trips import trip_page
 from tripline.portal.trips.trip_page import PATH
 from tripline.services.scores import reads, trip_view
@@ -66,7 +66,7 @@ class Report(msgspec.Struct, frozen=True):
 )
 async def file(request: Call) -> Response[bytes]:
     """All samples of the trip with a position, as GPX, CSV or GeoJSON."""
-    visitor, view, found = await _read(request)
+    visitor, (view, found) = await _read(request)
     form = fields.one_of("form", request.query_params.get("form"), FORMS)
     if form is None:
         raise BadParameter.missing("form")
@@ -86,7 +86,7 @@ async def file(request: Call) -> Response[bytes]:
 @page("GET", f"{PATH}/{{tripId}}/print", access=Action.DRIVING_READ, refuses=(TooLong,))
 async def paper(request: Call) -> Response[bytes]:
     """A trip on one page of paper: sentence, track, points, and places for two signatures."""
-    visitor, _, found = await _read(request)
+    visitor, (_, found) = await _read(request)
     told = await trip_page.told_of(request, parameters.trip_id(request))
     sketch = await asyncio.to_thread(lambda: _sketch(track.of_packed(found.packed, found.rules, most=_SKETCH)))
     return views.show(
@@ -103,7 +103,7 @@ async def paper(request: Call) -> Response[bytes]:
 @page("GET", f"{PATH}/{{tripId}}/samples", access=Action.DRIVING_READ, query=(_FROM,), refuses=(TooLong,))
 async def raw(request: Call) -> Response[bytes]:
     """The reports of a trip as the device sent them, and its device events."""
-    visitor, view, found = await _read(request)
+    visitor, (view, found) = await _read(request)
     asked = parameters.whole(request.query_params.get("from", ""), most_digits=_DIGITS) or 0
     count = len(found.packed) // samples.RECORD.size
     first = min(asked, count)
@@ -127,15 +127,14 @@ async def raw(request: Call) -> Response[bytes]:
     )
 
 
-async def _read(request: Call) -> tuple[Visitor, TripView, TripSamples]:
+async def _read(request: Call) -> tuple[Visitor, tuple[TripView, TripSamples]]:
     trip_id = parameters.trip_id(request)
 
-    def work(tx: ReadTx) -> tuple[Visitor, TripView, TripSamples]:
-        visitor = visitor_in(tx, request)
+    def work(tx: ReadTx, visitor: Visitor) -> tuple[TripView, TripSamples]:
         view = trip_view.read(tx, actor=visitor.actor, trip_id=trip_id)
-        return visitor, view, reads.samples_to_read(tx, actor=visitor.actor, of=trip_id)
+        return view, reads.samples_to_read(tx, actor=visitor.actor, of=trip_id)
 
-    return await context_of(request).store.read(work)
+    return await visitor_and(request, work, short=False)
 
 
 def _report(record: tuple[Any, ...]) -> Report:

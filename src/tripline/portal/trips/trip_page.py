@@ -22,7 +22,7 @@ from tripline.language import catalogue
 from tripline.language.catalogue import Language
 from tripline.portal.frame import base_map, figures, views
 from tripline.portal.frame.page import page
-from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_in
+from tripline.portal.frame.visitors import Visitor, visitor_and
 from tripline.portal.trips.costs import SHAPES, Cost, allowed, on_twice_the_distance, rows, tolerance, why
 from tripline.scoring import certainty, quality
 from tripline.scoring.quality import Limits, LimitSource, Quality
@@ -31,7 +31,6 @@ from tripline.services import places
 from tripline.services.scores import trip_view
 from tripline.services.scores.reads import TooLong
 from tripline.services.scores.trip_view import TripView
-from tripline.store.transactions import ReadTx
 
 if TYPE_CHECKING:
     from tripline.services.scores.explanation import Explanation
@@ -70,11 +69,10 @@ async def show(request: Call) -> Response[bytes]:
     """A trip, its score, and what cost points."""
     context, trip_id = context_of(request), parameters.trip_id(request)
 
-    def version(tx: ReadTx) -> tuple[Visitor, str]:
-        visitor = visitor_in(tx, request)
-        return visitor, views.state_of(*trip_view.version(tx, actor=visitor.actor, trip_id=trip_id))
-
-    visitor, state = await context.store.read_short(version)
+    visitor, state = await visitor_and(
+        request,
+        lambda tx, visitor: views.state_of(*trip_view.version(tx, actor=visitor.actor, trip_id=trip_id)),
+    )
     if views.is_partial(request) and views.target_of(request) == _CHANGED:
         if views.is_shown(request, state):
             return views.unchanged()
@@ -143,7 +141,6 @@ def values(visitor: Visitor, told: Told) -> dict[str, Any]:
 async def told_of(request: Call, trip_id: TripId) -> Told:
     """The trip in the visitor's words. Raises `NotFound`, `Forbidden`, `TooLong`, `Outage`."""
     context = context_of(request)
-
     visitor, view = await visitor_and(
         request, lambda tx, visitor: trip_view.read(tx, actor=visitor.actor, trip_id=trip_id), short=False
     )
@@ -151,7 +148,9 @@ async def told_of(request: Call, trip_id: TripId) -> Told:
     if view.facts is not None:
         found = await asyncio.to_thread(trip_view.explained, view.facts, context.time_zone, scores_of(request).roads)
     figure = figures.of(visitor.language, context.time_zone)
-    costs = [] if found is None or view.outcome.score is None else _costs(view, found, visitor, figure)
+    costs = []
+    if found is not None and view.outcome.score is not None:
+        costs = rows(found, view.disputes, rules=view.rules, say=visitor.say, figures=figure)
     shown = costs[:COSTS]
     points: list[tuple[float, float] | None] = [*view.ends, *((each.lat, each.lon) for each in shown)]
     roads = ["", "", *(each.road for each in shown)]
@@ -168,10 +167,6 @@ async def told_of(request: Call, trip_id: TripId) -> Told:
         end=names[1],
         quality=None if view.trip.quality is None else quality.read(view.trip.quality),
     )
-
-
-def _costs(view: TripView, found: "Explanation", visitor: Visitor, figure: figures.Figures) -> list[Cost]:
-    return rows(found, view.disputes, rules=view.rules, say=visitor.say, figures=figure)
 
 
 def sentence(view: TripView, found: "Explanation | None", language: Language, figure: figures.Figures) -> str:
