@@ -6,14 +6,14 @@ director of R and a driver of P hold rights on it, and that driver drives it now
 driver of P had the same once, and lost it. A driver without any right drove V's only trip. P's vehicle W is nobody's.
 """
 
-from typing import Any
+from typing import Any, cast
 
 from tests.support import delegating, lines
 from tests.support.drafts import Office
 from tests.support.rest import Login, Rest
 from tripline.domain.access import Authority
 from tripline.store import positions
-from tripline.store.transactions import Crew, Store, WriteTx
+from tripline.store.transactions import Crew, Database, Store, WriteTx
 
 ACTORS = (
     "no token",
@@ -154,36 +154,31 @@ async def _settled(app: Rest) -> World:
     return await World(app).settle()
 
 
-class Undoing:
-    """Implements `store.transactions.Store`: what is written is answered, and then undone."""
+class Undoing(Store):
+    """A store of which what is written is answered, and then undone."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
-        self.read = store.read
-        self.read_short = store.read_short
-        self.ask = store.ask
-        self.close = store.close
-        self.prove = store.prove
-        self.shared = store.shared
-        self.troubles = store.troubles
+        work = store.of(Crew.WORK)
+        super().__init__(cast("Database", _Undone(work.database)), work.crew)
 
-    @property
-    def foreign_commits(self) -> int:
-        """As the store behind says."""
-        return self._store.foreign_commits
 
-    def of(self, crew: Crew) -> "Undoing":
-        """The same through the threads of this crew."""
-        return Undoing(self._store.of(crew))
+class _Undone:
+    """Implements `store.transactions.Database` for `Undoing`."""
 
-    async def write(self, work: Any, *, locked: bool = False) -> Any:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._database, name)
+
+    async def write(self, work: Any, **how: Any) -> Any:
         """What the work returns, though it did not happen."""
 
         def undone(tx: WriteTx) -> None:
             raise _UndoneError(work(tx))
 
         try:
-            await self._store.write(undone, locked=locked)
+            await self._database.write(undone, **how)
         except _UndoneError as result:
             return result.args[0]
         raise AssertionError("the work was kept")

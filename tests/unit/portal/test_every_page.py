@@ -124,7 +124,7 @@ def played(tmp_path: Path, ask: Callable[[World], Awaitable[T]]) -> T:
         first, filled = await rest.staged(soiled)
         assert sum(len(fields) for fields in filled.values()) > 20, filled
         world.logins, world.ids = first.logins, first.ids
-        rest.contexts = changed(rest.contexts, store=Undoing(rest.store))  # type: ignore[arg-type]
+        rest.contexts = changed(rest.contexts, store=Undoing(rest.store))
         return await ask(world)
 
     return support.run(tmp_path, scenario)

@@ -153,7 +153,7 @@ async def test_form_that_says_nothing_of_what_it_was_made_for_changes_nothing(ap
     world = await access_world.settled(app)
     (row,) = await app.store.read(lambda tx: tx.all(select(carrier_line.c.sensor_id)))
     world.ids |= {"with a line": row.sensor_id, "second row": "2"}
-    app.contexts = changed(app.contexts, store=Undoing(app.store))  # type: ignore[arg-type]
+    app.contexts = changed(app.contexts, store=Undoing(app.store))
     declared = {each.path: each for each in DECLARED if each.method != "GET"}
     answered = {}
     for path, (actor, fields) in LATE.items():
