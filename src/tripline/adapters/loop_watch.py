@@ -111,7 +111,6 @@ class LoopWatch:
         self._schedule: int | None = None
 
     async def run(self) -> None:
-        """Watch, until cancelled."""
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         with contextlib.ExitStack() as ending:

@@ -58,7 +58,6 @@ class Crowd:
         self._waiting: list[Callable[[], None]] = []
 
     def wait(self, resume: Callable[[], None]) -> None:
-        """Call `resume` once the intake has room again."""
         if not self._waiting:
             self._loop.call_later(LOOK_S, self._look)
         self._waiting.append(resume)

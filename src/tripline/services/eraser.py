@@ -46,8 +46,6 @@ log = logger("eraser")
 
 
 class _Done(NamedTuple):
-    """Results of one transaction."""
-
     looked_at: int
     """Number of items that need no further transaction."""
     through: int
@@ -65,7 +63,6 @@ class Eraser:
         self._poll_loop = PollLoop(signals, SIGNAL_ERASURE_DUE, look_s=LOOK_S)
 
     async def run(self) -> None:
-        """Erase pending items until cancelled; pause after a failure."""
         await self._poll_loop.run(self.erase_pending, log=log, failed="erase.failed")
 
     async def erase_pending(self) -> int:

@@ -154,7 +154,6 @@ class Exporter:
         """The operators whose exports are under way."""
 
     async def run(self) -> None:
-        """Make waiting exports until cancelled; pause after a failure."""
         async with asyncio.TaskGroup() as tasks:
             for each in self._poll_loop:
                 tasks.create_task(each.run(self.make_next, log=log, failed="export.failed"))

@@ -83,7 +83,6 @@ class Node:
 
     @contextlib.asynccontextmanager
     async def present(self) -> AsyncIterator[None]:
-        """Be present for the length of an `async with` block."""
         await self.enter()
         trouble: Exception | None = None
         async with asyncio.TaskGroup() as tasks:

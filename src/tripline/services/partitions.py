@@ -31,7 +31,6 @@ class PartitionKeeper:
         self._clock = clock
 
     async def run(self) -> None:
-        """Check at once and then every ten minutes, until cancelled."""
         await poll_loop.periodically(self.keep, every_s=EVERY_S, log=log, failed="partitions.failed")
 
     async def keep(self) -> None:

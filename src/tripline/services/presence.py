@@ -167,7 +167,6 @@ class PresenceKeeper:
         await self._write_who_was_heard()
 
     async def _tried(self) -> bool:
-        """Run a round; true if it succeeded."""
         try:
             await self.round()
         except Exception as error:  # noqa: BLE001  the changes wait after any error

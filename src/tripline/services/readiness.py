@@ -64,7 +64,6 @@ class Report(msgspec.Struct, frozen=True):
 
     @property
     def ready(self) -> bool:
-        """True if all requirements are met."""
         return self.status == "ready"
 
 
@@ -111,16 +110,13 @@ class Readiness:
         self._opened = asyncio.Event()
 
     def opened(self) -> None:
-        """Record that every listener is open."""
         self._listeners = "ready"
         self._opened.set()
 
     async def serving(self) -> None:
-        """Wait until every listener is open."""
         await self._opened.wait()
 
     def stopping(self) -> None:
-        """Record that the listeners are about to close."""
         self._listeners = "stopping"
 
     async def run(self) -> None:

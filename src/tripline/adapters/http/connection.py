@@ -316,7 +316,6 @@ class Connection(HttpToolsProtocol):
             await send(message)
 
     def _kept_elsewhere(self) -> None:
-        """Stop holding the body in memory."""
         self._elsewhere = True
         self._forget_bodies()
 

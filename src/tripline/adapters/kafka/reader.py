@@ -237,7 +237,6 @@ class KafkaReader:
             self._left.append(message)
 
     def _tell_pause(self, now: float, paused_s: float) -> None:
-        """Log a long pause of reading and its cause."""
         if paused_s < TOLD_S or (self._told_s is not None and now - self._told_s < TOLD_AGAIN_S):
             return
         self._told_s = now

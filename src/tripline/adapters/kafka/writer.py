@@ -164,8 +164,6 @@ class KafkaWriter:
 
 
 class _Waiting:
-    """A waiter for a number of messages."""
-
     def __init__(self, number: int, loop: asyncio.AbstractEventLoop) -> None:
         self.all: asyncio.Future[KafkaError | None] = loop.create_future()
         self.error: KafkaError | None = None

@@ -49,8 +49,6 @@ _log = observe.logger("app")
 
 
 class _Source(NamedTuple):
-    """A file of tiles."""
-
     key: str
     """Changes with its content."""
     name: str

@@ -57,7 +57,6 @@ class Features:
             self.flush()
 
     def flush(self) -> None:
-        """Write the buffered objects."""
         if self._waiting:
             shapes, taken = zip(*self._waiting, strict=True)
             self._waiting = []

@@ -38,7 +38,6 @@ class Recorder:
         self.step(record.step)
 
     def step(self, step: ImportStep) -> None:
-        """It begins with a step."""
         self._write(replace(self.record, step=step, done=0))
 
     def count(self, done: int) -> None:

@@ -28,8 +28,6 @@ def merged(bodies: Sequence[bytes]) -> bytes:
 
 
 class _Layer:
-    """A layer that is being made."""
-
     def __init__(self, layer: Any, like: Any) -> None:
         self._layer = layer
         layer.name, layer.version, layer.extent = like.name, like.version, like.extent

@@ -74,7 +74,6 @@ class TileFile:
 
     @property
     def bounds(self) -> Bounds:
-        """The bounding box of the map."""
         edges = ("min_lon_e7", "min_lat_e7", "max_lon_e7", "max_lat_e7")
         return Bounds(*(self._header[edge] / 10_000_000 for edge in edges))
 
@@ -103,7 +102,6 @@ class TileFile:
         raise TileFileError(f"directories of {self._file} go in circles")
 
     def close(self) -> None:
-        """Nothing is read after this."""
         os.close(self._descriptor)
 
     def _read_header(self) -> Any:

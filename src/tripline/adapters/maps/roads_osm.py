@@ -207,7 +207,6 @@ class _Own(NamedTuple):
 
 
 def _of(drives: "Drives", trips: "Ints") -> _Own:
-    """These trips alone."""
     begins, ends = drives.starts[trips], drives.starts[trips + 1]
     samples = np.concatenate([np.arange(begin, end) for begin, end in zip(begins, ends, strict=True)])
     own = of_trips.Drives(

@@ -149,7 +149,6 @@ class Valhalla:
         """Since when trips wait."""
 
     def __call__(self, drives: Drives, trips: Ints) -> Answers:
-        """Match these trips. Raises `RoadsOutage`."""
         trace = matcher.trace_of(drives)
         anchors, samples = trace.anchors, trace.samples
         lat, lon, size = anchors.lat, anchors.lon, anchors.sample.size

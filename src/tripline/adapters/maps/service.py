@@ -199,7 +199,6 @@ class Arrival:
         self._is_over = False
 
     def is_cancelled(self) -> bool:
-        """True if the upload was cancelled. Cheap."""
         return self._recorder is not None and cancels.marked(self._folder) == self._about.name
 
     async def write(self, piece: bytes) -> None:

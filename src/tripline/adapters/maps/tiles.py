@@ -223,7 +223,6 @@ class _Tags:
 
 
 def _commands(shapes: Shapes) -> list[list[int]]:
-    """The commands that draw each shape."""
     parts, owner = shapely.get_parts(shapes, return_index=True)
     filled = shapely.get_type_id(parts) == shapely.GeometryType.POLYGON
     rings, part = shapely.get_rings(parts[filled], return_index=True)

@@ -28,7 +28,6 @@ class Material(msgspec.Struct, frozen=True):
 
     @property
     def pairs(self) -> tuple[tuple[Path, Path], ...]:
-        """Each certificate with its key."""
         first = (self.certificate, self.key)
         return (first,) if self.rsa is None else (first, self.rsa)
 

@@ -59,7 +59,6 @@ class ServedCertificates:
         self._warned_ms = -WARNED_EVERY_MS
 
     async def run(self, clock: Clock) -> None:
-        """Look once in a while, until cancelled."""
         while True:
             await asyncio.sleep(EVERY_S)
             try:

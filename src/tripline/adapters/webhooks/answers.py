@@ -55,7 +55,6 @@ class Answer:
 
     @property
     def is_seen(self) -> bool:
-        """True once `start` is complete."""
         return self.reusable or self.hopeless or len(self.start) == START_MAX
 
     def feed(self, data: bytes) -> None:

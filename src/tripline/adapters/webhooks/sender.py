@@ -226,7 +226,6 @@ class _IdleConnections:
             self._close(next(iter(self._all)))
 
     def close(self, key: _Key) -> None:
-        """Close every connection to this server."""
         for connection in list(self._waiting.get(key, ())):
             self._close(connection)
 
@@ -286,7 +285,6 @@ class _Connection(asyncio.Protocol):
         self._timer = asyncio.get_running_loop().call_at(at_s, self.abort)
 
     def wake(self) -> None:
-        """Wait no longer."""
         self.waits = False
         self._stop_timer()
 

@@ -51,7 +51,6 @@ class KnownAddresses:
         return address in self._uses
 
     def add(self, user_id: UserId, address: str) -> None:
-        """Remember that the account signed in from this address."""
         own = self._of.setdefault(user_id, [])
         self._of.move_to_end(user_id)
         if address in own:
@@ -67,7 +66,6 @@ class KnownAddresses:
                 self._forget(each)
 
     async def run(self, store: Store, clock: Clock) -> None:
-        """Read new sessions every minute, until cancelled."""
         await poll_loop.periodically(
             lambda: self.read(store, now_ms=clock()), every_s=EVERY_S, log=log, failed="accounts.failed"
         )

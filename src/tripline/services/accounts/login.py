@@ -81,7 +81,6 @@ class Attempts(msgspec.Struct, frozen=True):
 
     @property
     def client(self) -> Client:
-        """Who opens a session when the attempt is good."""
         return Client(self.agent, self.address)
 
     def requester(self, account: str) -> Requester:

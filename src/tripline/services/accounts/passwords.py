@@ -73,7 +73,6 @@ class Passwords:
         return await self._in_pool(lambda: self._verify(password, compared), requester) and kept is not None
 
     def close(self) -> None:
-        """Let the threads end."""
         self._threads.shutdown()
 
     def _verify(self, password: str, kept: str) -> bool:

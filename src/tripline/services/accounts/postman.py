@@ -85,7 +85,6 @@ class Postman:
         signals: Signals,
         clock: Clock,
     ) -> None:
-        """`zone`: time zone of the times in letters."""
         self._store = store
         self._mailer = mailer
         self._link_hours = link_hours

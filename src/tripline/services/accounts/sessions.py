@@ -81,12 +81,10 @@ class Cookie(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """As it is sent."""
         return f"{self.session_id}.{self.secret}"
 
     @property
     def hash(self) -> str:
-        """The stored hash of the secret."""
         return hashlib.sha256(self.secret.encode()).hexdigest()
 
     @property
@@ -143,7 +141,6 @@ class Prolonger:
             self._noted[session_id] = now_ms, _end_ms(self.settings, visit.created_ms, now_ms)
 
     async def run(self, store: Store) -> None:
-        """Write noted extensions every few seconds, until cancelled."""
         await poll_loop.periodically(lambda: self.write(store), every_s=EVERY_S, log=log, failed="accounts.failed")
 
     async def write(self, store: Store) -> None:

@@ -37,7 +37,6 @@ class Sweeper:
         self._clock = clock
 
     async def run(self) -> None:
-        """Sweep at once and then every ten minutes, until cancelled."""
         await poll_loop.periodically(self.sweep, every_s=EVERY_S, log=log, failed="accounts.failed")
 
     async def sweep(self) -> int:

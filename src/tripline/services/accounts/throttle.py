@@ -168,7 +168,6 @@ class Throttle:
         return alone
 
     def _keep(self, key: tuple[str, str], pair: Count, alone: Address) -> None:
-        """Remember both as the latest used."""
         self._pairs[key] = pair
         self._pairs.move_to_end(key)
         self._addresses[key[1]] = alone
@@ -207,7 +206,6 @@ def _wait_ms(count: Count | Address, failures: int, allowed: int, now_ms: int) -
 
 
 def _end(count: Count | Address) -> None:
-    """One attempt less is under way."""
     count.under_way = max(count.under_way - 1, 0)
 
 

@@ -94,7 +94,6 @@ class Tokens:
 
     @property
     def refresh_life_ms(self) -> int:
-        """How long a refresh token is good."""
         return self._settings.refresh_s * 1000
 
     @property

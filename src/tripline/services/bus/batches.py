@@ -58,8 +58,6 @@ _log = observe.logger("bus")
 
 
 class _Stored(NamedTuple):
-    """Results of a transaction."""
-
     placer: Placer
     notifications: list[Notification]
     unusable: Plan
@@ -116,7 +114,6 @@ class BusBatches:
         return outcome
 
     async def _set_aside(self, message: Message, error: Exception, *, now_ms: int) -> Outcome:
-        """Store the message in the rejected-message log."""
         _log.error(
             "bus.message_failed",
             topic=message.topic,
@@ -155,13 +152,11 @@ class BusBatches:
         return outcome
 
     def _note_positions(self, placed: Sequence[StoredReading]) -> None:
-        """Update the live positions from durable samples."""
         for subject, reading in placed:
             if isinstance(reading, Microtrip) and subject.vehicle_id is not None:
                 self._positions.saw(subject.sensor_id, subject.vehicle_id, reading.samples, reading.last_ms)
 
     async def _sensors(self, opened: Sequence[Opened | Rejected]) -> dict[str, Sensor]:
-        """The registered sensors that the messages refer to."""
         named = {each.sensor_id for each in opened if isinstance(each, Opened)}
         return await self._store.read(lambda tx: bus_facts.sensors(tx, SCOPE, named)) if named else {}
 
@@ -192,7 +187,6 @@ class BusBatches:
     async def _kept(
         self, reads: Sequence[Read], refused: Sequence[Refused], sensors: dict[str, Sensor], now_ms: int
     ) -> _Stored:
-        """Store the messages and refusals in one transaction, and return its results."""
         companies = {each.company_id for each in sensors.values()}
 
         async def attempt(_: int) -> _Stored:
@@ -219,7 +213,6 @@ class BusBatches:
     def _work(
         self, tx: WriteTx, reads: Sequence[Read], before: Sequence[Refused], wanted: dict[Any, Wanted], now_ms: int
     ) -> _Stored:
-        """Place and store the batch, based on the current rows."""
         refused: list[Refused] = []
         sensors = bus_facts.sensors(tx, SCOPE, {read.opened.sensor_id for read in reads})
         messages = placement.admitted(reads, sensors, refused)

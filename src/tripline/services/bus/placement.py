@@ -47,8 +47,6 @@ class LockedState(msgspec.Struct, frozen=True):
 
 
 class _RecordKeys(NamedTuple):
-    """The keys of a new record."""
-
     no: RowNo
     id: str
     key: int
@@ -87,7 +85,6 @@ class Admitted(msgspec.Struct, frozen=True):
 
     @property
     def _first_ms(self) -> float:
-        """The earliest time of its records."""
         return min((_time_of(record.reading) for record in self.read.records), default=math.inf)
 
 
@@ -202,7 +199,6 @@ class Placer:
         self._tell_of(message.sensor, reading, trip.vehicle_id)
 
     def _join(self, sensor: Sensor, trip: BusTrip, reading: Microtrip) -> None:
-        """Add samples to the trip."""
         span = Span(reading.first_ms, reading.last_ms)
         self._spans[trip.no] = self._spans.get(trip.no, span).and_also(span)
         if trip.live is State.COMPLETE:
@@ -277,7 +273,6 @@ class Placer:
         has_samples: bool,
         digest: str,
     ) -> None:
-        """Copy the message's facts to the trip."""
         opened = message.read.opened
         if trip.vehicle_id is None:
             trip.vehicle_id = message.owner(self._facts).vehicle_id

@@ -29,8 +29,6 @@ _log = observe.logger("trips")
 
 
 class _Ended(NamedTuple):
-    """Numbers of ended trips."""
-
     trips: int
     asked: int
     """Trips queued for scoring."""
@@ -64,7 +62,6 @@ class Silence:
 
 
 def _end(tx: WriteTx, found: list[str], *, since_ms: int, now_ms: int) -> _Ended:
-    """End the trips that are still silent."""
     locked = bus_trips.lock(tx, SCOPE, found)
     # A microtrip may have arrived between the search and the lock.
     still = set(bus_trips.silent(tx, SCOPE, since_ms=since_ms, limit=_AT_ONCE))

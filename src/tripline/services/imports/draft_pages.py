@@ -151,5 +151,4 @@ def _is_shown(draft: Draft, row: Row, sought: Search) -> bool:
 
 
 def _compared(text: str) -> bytes:
-    """Normalise text for searching."""
     return text.encode().lower()

@@ -81,12 +81,10 @@ class Check:
         ]
 
     def taken(self, tx: ReadTx, rows: Sequence[Examined | None]) -> Taken:
-        """Registered names among those in the rows."""
         good = [row.registration for row in rows if row is not None and row.registration is not None]
         return draft_rows.taken(tx, self._service_type, self._kind, good)
 
     def judged(self, rows: Sequence[Row], examined: Sequence[Examined | None], taken: Taken) -> list[Row]:
-        """The rows with their verdicts."""
         judged = []
         for row, each in cooperative.each(zip(rows, examined, strict=True)):
             names = () if each is None else each.names
@@ -111,7 +109,6 @@ class DraftWorker:
         ]
 
     async def run(self) -> None:
-        """Work until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             for lane in self._lanes:
                 tasks.create_task(lane.loop.run(partial(self._work, lane), log=log, failed="imports.failed"))
@@ -157,7 +154,6 @@ class DraftWorker:
         return gone, claimed
 
     async def _check(self, draft: Draft) -> None:
-        """Give every row its verdict."""
         company = await self._store.read(lambda tx: self._owner(tx, draft)[1])
         check = Check(draft, company.service_type)
         counts: collections.Counter[RowState] = collections.Counter()

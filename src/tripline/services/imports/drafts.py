@@ -255,7 +255,6 @@ def _rows(lines: Iterator[csv_files.Line], columns: int, most_rows: int) -> Iter
 
 
 def _some(rows: Iterator[Row]) -> list[Row]:
-    """The next rows, to be stored in one transaction."""
     some, size = [], 0
     for row in rows:
         some.append(row)

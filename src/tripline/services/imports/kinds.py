@@ -38,7 +38,6 @@ class Key(msgspec.Struct, frozen=True):
     """Normalises a name for comparison."""
 
     def name(self, registration: Any) -> str:
-        """Return the normalised field of a registration."""
         return self.compared(self.of(registration))
 
 

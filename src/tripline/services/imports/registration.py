@@ -87,15 +87,12 @@ class Report(msgspec.Struct):
     """Encoding of the file."""
 
     def complain(self, trouble: BadRow) -> None:
-        """Count a bad row."""
         self.bad += 1
         if len(self.errors) < ERRORS_TOLD:
             self.errors.append(trouble)
 
 
 class _Good(msgspec.Struct, frozen=True):
-    """A row that can be registered."""
-
     number: int
     registration: Any
 
@@ -201,8 +198,6 @@ def _clashes(tx: ReadTx, company: Company, kind: ImportKind, rows: Sequence[_Goo
 
 
 class _Keeping(msgspec.Struct):
-    """Stores rows, part by part."""
-
     store: Store
     actor: Actor
     company: Company

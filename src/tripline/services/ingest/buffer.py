@@ -144,8 +144,6 @@ class BufferIntake:
 
 
 class _Held:
-    """Frames of one source in flight."""
-
     __slots__ = ("abandoned", "frames", "since_s")
 
     def __init__(self, now_s: float) -> None:

@@ -116,7 +116,6 @@ class Drain:
         reader.explain(self._doing)
 
     async def run(self) -> None:
-        """Store batches until cancelled."""
         while True:
             batch = await self._reader.read(self._pace.size)
             await self._store(batch)

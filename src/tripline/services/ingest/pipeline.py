@@ -54,7 +54,6 @@ class Taken(msgspec.Struct):
     refusals: list[Refusal] = msgspec.field(default_factory=list)
 
     def add(self, other: "Taken") -> None:
-        """Add another result to this one."""
         self.counts += other.counts
         self.refusals += other.refusals
 
@@ -241,11 +240,9 @@ class Pipeline:
                     items.append(Item(frame, track, reading, track.vehicle_id))  # type: ignore[arg-type]  # not Rejected
 
     async def _check(self, batch: Batch) -> None:
-        """Drop redeliveries."""
         await redeliveries.drop(batch, store=self._store, settings=self._settings)
 
     def _note_positions(self, batch: Batch) -> None:
-        """Update the live positions from durable samples."""
         saw = self._positions.saw
         for item in batch.new:
             reading, vehicle_id = item.reading, item.vehicle_id
@@ -300,7 +297,6 @@ class Pipeline:
         notifications.send(self._signals, kept.told)
 
     async def _set_aside(self, frame: Frame, error: Exception, *, now_ms: int, begin: Begin) -> Taken:
-        """Store the frame in the rejected-message log."""
         _log.error("ingest.failed", sensor=frame.source.sensor_id, exc_info=error)
         refusals = [Refusal(frame, Rejected(reason="internal", detail="", body=frame.body))]
         await self.rejected.know(now_ms=now_ms)
@@ -318,7 +314,6 @@ class Pipeline:
         return taken
 
     def _entries(self, refusals: Sequence[Refusal]) -> list[Entry]:
-        """Rows for the rejected-message log."""
         entries: list[Entry] = []
         for refusal in refusals:
             frame, why = refusal.frame, refusal.rejected

@@ -140,12 +140,10 @@ class Plan:
         """Number of messages like these bare ones that are only counted."""
 
     def keep(self, entry: Entry) -> None:
-        """Plan to store this message."""
         self.kept.append(entry)
         self.added.add(entry.company_id, 1, entry.size)
 
     def write(self, tx: WriteTx, ids: TimeIds) -> None:
-        """Write the rows of the messages to store."""
         numbers = ids.numbers(len(self.kept), now_ms=self.now_ms) if self.kept else ()
         rejected.LOG.insert(
             tx, [value for entry, no in zip(self.kept, numbers, strict=True) for value in entry.row(no)]
@@ -298,7 +296,6 @@ class RejectedLog:
         return await self._store.write(lambda tx: rejected.purge(tx, SCOPE, before_ms=before_ms), locked=True) > 0
 
     async def _evict(self) -> bool:
-        """Delete rows of the largest holder."""
         shares = self._shares
         rows, size = shares.total.rows - self._aim.rows, shares.total.size - self._aim.size
         if (rows <= 0 and size <= 0) or not shares.held:

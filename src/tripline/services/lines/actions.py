@@ -293,7 +293,6 @@ def _new_device(context: ActionContext, company: Company, imei: str, device_type
 
 
 def _cancelled(context: ActionContext, device: Sensor) -> tuple[Notification, ...]:
-    """Nothing is awaited any more of an activation of the device."""
     return activation.activation(context.tx, device.id, ids=context.ids, now_ms=context.now_ms)
 
 

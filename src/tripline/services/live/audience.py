@@ -57,7 +57,6 @@ class Key(NamedTuple):
 
     @classmethod
     def of(cls, scope: Scope, named: frozenset[Reach]) -> "Key":
-        """Return the key of a scope on vehicles and of reaches for names."""
         is_personal = bool(reach.mask_of(scope.reaches) & reach.OF_PEOPLE) or Reach.SELF in named
         return cls(scope.reaches, named, (scope.user_id or "") if is_personal else "", scope.company_id)
 
@@ -121,7 +120,6 @@ class Stream:
             self._news.set()
 
     async def pieces(self) -> AsyncGenerator[bytes, None]:
-        """Yield the bytes of the stream until its end."""
         yield b": live\n\n"
         while self.ended is None:
             await self._news.wait()

@@ -69,8 +69,6 @@ class ManyStreams(TryLater):
 
 
 class _Due(NamedTuple):
-    """The work of a walk."""
-
     since_no: int
     audiences: Mapping[Key, Audience]
     checked: Mapping[Key, bool]
@@ -81,8 +79,6 @@ class _Due(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """The result of a walk."""
-
     no: int
     moved: list[Moved] | dict[Key, list[Moved]]
     vehicles: dict[Key, list[LiveVehicle] | list[str]]
@@ -172,7 +168,6 @@ class Feed:
                 await poll_loop.set_within(self._wake, rest_s)
 
     def _written(self, _vehicles: str) -> None:
-        """Note that a keeper wrote positions."""
         self._written_s = time.monotonic()
         self._wake.set()
 

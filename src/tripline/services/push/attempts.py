@@ -64,7 +64,6 @@ class Receiver(msgspec.Struct, eq=False):
 
     @property
     def unsure(self) -> bool:
-        """True if its facts must be read again."""
         return self.facts_of != self.changes
 
     def forget(self) -> None:

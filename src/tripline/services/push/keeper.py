@@ -32,7 +32,6 @@ class Keeper:
         self._purge_s = 0.0
 
     async def run(self) -> None:
-        """Count at once and then every half minute, delete every ten, until cancelled."""
         await poll_loop.periodically(self._poll, every_s=EVERY_S, log=log, failed="push.error", outage="push.outage")
 
     async def _poll(self) -> int:

@@ -162,7 +162,6 @@ class Pusher:
             await self._read(asking, behind=self._tail if self._new else None)
 
     async def _learn(self, unsure: list[Receiver]) -> None:
-        """Load the stored facts of these receivers."""
         changes = [each.changes for each in unsure]
         found = await self._store.read(lambda tx: [receiver_state.facts(tx, each.key) for each in unsure])
         now_ms = self._clock()

@@ -224,7 +224,6 @@ class Queue:
         return not (self.down and self._lanes)
 
     def more(self) -> None:
-        """Note new messages in the outbox for this receiver."""
         self._more = True
 
     def anew(self) -> None:

@@ -125,7 +125,6 @@ class Resender:
         self._poll_loop = PollLoop(signals, SIGNAL_RESEND_DUE, look_s=LOOK_S)
 
     async def run(self) -> None:
-        """Process remainders until cancelled; pause after a failure."""
         await self._poll_loop.run(self.go_on, log=log, failed="push.error")
 
     async def go_on(self) -> int:

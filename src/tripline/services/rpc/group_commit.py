@@ -19,8 +19,6 @@ MOST: Final = 256
 
 
 class _Entry:
-    """One write and its outcome."""
-
     __slots__ = ("done", "error", "result", "work")
 
     def __init__(self, work: Callable[[WriteTx], Any]) -> None:
@@ -75,7 +73,6 @@ class Gathering:
                 raise
 
     async def _commit(self, batch: list[_Entry], ended: asyncio.Event) -> None:
-        """Commit the batch; store each outcome in its entry."""
         try:
             await self._store.write(lambda tx: _run(tx, batch), locked=self._locked)
         except Outage as outage:
