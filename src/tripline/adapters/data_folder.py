@@ -41,10 +41,8 @@ def prepare(folder: Path) -> Path:
 
 
 def existing(folder: Path) -> Path:
-    """The absolute path of a folder some server has used.
-
-    Raises `DataFolderError` when there is none, when its database is gone, and for another user's, which is closed.
-    """
+    """The absolute path of a folder some server has used. Raises `DataFolderError` when there is none, when its
+    database is gone, and for another user's, which is closed."""
     try:
         is_there = (folder / DATABASE).exists() and (folder / DATABASE).stat().st_size > 0
         is_left = is_left_behind(folder)

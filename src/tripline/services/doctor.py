@@ -324,9 +324,7 @@ def _error(last: str | None, name: str = "doctor.last_error") -> tuple[Phrase, .
 
 async def checked(store: Store, *, repair: bool) -> Finding:
     """Compare every row with the fleet, some vehicles and sensors a transaction; `repair` writes rows that differ.
-
-    Raises `Outage`.
-    """
+    Raises `Outage`."""
     found = 0
     for kind in Kind:
         after: str | None = ""

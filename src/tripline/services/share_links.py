@@ -170,10 +170,8 @@ def position(tx: ReadTx, link: Opened) -> Position | None:
 
 
 def way(tx: ReadTx, link: Opened, *, now_ms: int) -> list[trail.Point]:
-    """Return the way since the link was made, by time; empty if the link does not show it.
-
-    Raises `LinkGone` for the link of a trip.
-    """
+    """Return the way since the link was made, by time; empty if the link does not show it. Raises `LinkGone` for the
+    link of a trip."""
     _require(link.trip_no is None)
     if not link.shows.trail:
         return []

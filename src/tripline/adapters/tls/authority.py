@@ -85,10 +85,8 @@ class Authority(msgspec.Struct, frozen=True):
 
 
 def keep(folder: Path, *, host: str, now: datetime.datetime) -> None:
-    """Create or renew certificates that are missing, expire soon, or do not name the host. Usually does nothing.
-
-    Raises `OSError`, `ValueError` and `TypeError`.
-    """
+    """Create or renew certificates that are missing, expire soon, or do not name the host. Usually does nothing. Raises
+    `OSError`, `ValueError` and `TypeError`."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     known = certificates(folder / BUNDLE) if (folder / BUNDLE).exists() else []
     bundles: list[list[x509.Certificate]] = []

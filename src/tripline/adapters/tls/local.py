@@ -38,10 +38,8 @@ def supplied(certificate: Path, key: Path) -> Material:
 
 
 def made(folder: Path, *, host: str, now_ms: int) -> Material:
-    """The material in `folder`, made or renewed where it is missing, near its end, or does not name the host.
-
-    Raises `TlsError`.
-    """
+    """The material in `folder`, made or renewed where it is missing, near its end, or does not name the host. Raises
+    `TlsError`."""
     try:
         authority.keep(folder, host=host, now=datetime.datetime.fromtimestamp(now_ms / 1000, datetime.UTC))
     except (OSError, ValueError, TypeError) as error:

@@ -64,10 +64,8 @@ def sign_in(
 
 
 def spend(tx: WriteTx, *, token: str, password_hash: str, now_ms: int) -> UserId:
-    """The account whose password was set; the token is spent and every session of the account ends.
-
-    Raises `LinkUnusable`.
-    """
+    """The account whose password was set; the token is spent and every session of the account ends. Raises
+    `LinkUnusable`."""
     user_id = holder(tx, token=token, now_ms=now_ms)
     set_password(tx, user_id=user_id, password_hash=password_hash, now_ms=now_ms)
     return user_id

@@ -91,10 +91,8 @@ class Attempts(msgspec.Struct, frozen=True):
 
     @asynccontextmanager
     async def one(self, account: str) -> AsyncIterator[None]:
-        """One attempt on an account: good unless the block raises one of the refusals of wrong passwords.
-
-        Raises `MustWait`, before the block.
-        """
+        """One attempt on an account: good unless the block raises one of the refusals of wrong passwords. Raises
+        `MustWait`, before the block."""
         login = accounts.login_form(account)
         wait_ms = self.limits.logins.begin(login, self.address, now_ms=self.now_ms)
         if wait_ms:
@@ -114,10 +112,8 @@ class Attempts(msgspec.Struct, frozen=True):
 async def log_in(
     store: Store, *, claims: Sequence[Claim], attempts: Attempts, passwords: Passwords, tokens: Tokens
 ) -> Pair:
-    """New tokens for the account of the first claim that is right; the last one's account counts the attempt.
-
-    Raises `WrongCredentials`, `MustWait`, `TooManyLogins`.
-    """
+    """New tokens for the account of the first claim that is right; the last one's account counts the attempt. Raises
+    `WrongCredentials`, `MustWait`, `TooManyLogins`."""
     now_ms = attempts.now_ms
 
     def open_session(tx: WriteTx, found: Credentials) -> Ticket:
@@ -137,10 +133,7 @@ async def sign_in(
     before: Cookie | None,
 ) -> Cookie:
     """The cookie of a new session of the account whose e-mail address and password these are; the session `before` of
-    the same browser ends.
-
-    Raises `WrongCredentials`, `MustWait`, `TooManyLogins`.
-    """
+    the same browser ends. Raises `WrongCredentials`, `MustWait`, `TooManyLogins`."""
 
     def open_session(tx: WriteTx, found: Credentials) -> Cookie:
         return account_sessions.opened(
@@ -171,10 +164,8 @@ async def refresh(store: Store, *, refresh_token: str, tokens: Tokens, now_ms: i
 async def change_password(
     store: Store, *, actor: Actor, current: str, new: str, attempts: Attempts, passwords: Passwords, ids: TimeIds
 ) -> None:
-    """Set the actor's password and end all its sessions, including the current one.
-
-    Raises `WrongPassword`, `MustWait`, `TooManyLogins`.
-    """
+    """Set the actor's password and end all its sessions, including the current one. Raises `WrongPassword`, `MustWait`,
+    `TooManyLogins`."""
     found = await store.read_short(lambda tx: accounts.credentials_of(tx, actor.user_id))
     if found is None:
         raise TokenUnreadable("account_deleted")

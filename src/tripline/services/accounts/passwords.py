@@ -65,10 +65,8 @@ class Passwords:
         return await self._in_pool(lambda: self._hasher.hash(password), requester)
 
     async def matches(self, password: str, kept: str | None, requester: Requester) -> bool:
-        """True if the password matches the stored hash; without a hash, False after the same time.
-
-        Raises `TooManyLogins`.
-        """
+        """True if the password matches the stored hash; without a hash, False after the same time. Raises
+        `TooManyLogins`."""
         compared = self._nobodys if kept is None else kept
         return await self._in_pool(lambda: self._verify(password, compared), requester) and kept is not None
 

@@ -10,10 +10,7 @@ from tripline.store.transactions import ReadTx, WriteTx
 
 
 def acting_as(tx: ReadTx, *, email: str) -> Actor:
-    """The enabled account with this e-mail address, for a command of the data folder's owner.
-
-    Raises `NotFound`.
-    """
+    """The enabled account with this e-mail address, for a command of the data folder's owner. Raises `NotFound`."""
     known = accounts.credentials(tx, email)
     actor = None if known is None else accounts.actor(tx, known.user_id)
     if actor is None:
@@ -35,11 +32,8 @@ def create(
     division: str | None = None,
     email_field: str = "email",
 ) -> UserId:
-    """The id of a new, enabled account.
-
-    Raises `people.EmailTaken` when another one logs in with the same e-mail address; `email_field` is the name that the
-    sender gave the address.
-    """
+    """The id of a new, enabled account. Raises `people.EmailTaken` when another one logs in with the same e-mail
+    address; `email_field` is the name that the sender gave the address."""
     user_id = UserId(ids.next(now_ms=now_ms))
     accounts.add(
         tx,

@@ -22,10 +22,8 @@ def ask(tx: WriteTx, *, email: str, language: Language, ids: TimeIds, now_ms: in
 async def set_password(
     store: Store, *, token: str, password: str, attempts: Attempts, passwords: Passwords, ids: TimeIds
 ) -> None:
-    """Set the password of the link's account; nothing holds up its next log-in from this address.
-
-    Raises `LinkUnusable`, `TooManyLogins`.
-    """
+    """Set the password of the link's account; nothing holds up its next log-in from this address. Raises
+    `LinkUnusable`, `TooManyLogins`."""
     now_ms = attempts.now_ms
     user_id = await store.read_short(lambda tx: links.holder(tx, token=token, now_ms=now_ms))
     password_hash = await passwords.hash(password, Requester(user_id, attempts.address, known=True))

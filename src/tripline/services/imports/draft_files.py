@@ -65,10 +65,7 @@ def sample(kind: ImportKind, language: Language) -> bytes:
 
 
 def require_few(draft: Draft) -> None:
-    """Require verdicts on all rows of a draft, and bad ones that fit in one file.
-
-    Raises `NotNow`, `TooManyBadRows`.
-    """
+    """Require verdicts on all rows of a draft, and bad ones that fit in one file. Raises `NotNow`, `TooManyBadRows`."""
     draft.require_verdicts()
     rows = draft.bad + draft.duplicate
     if rows > DOWNLOADED:

@@ -114,10 +114,7 @@ class DraftWorker:
                 tasks.create_task(lane.loop.run(partial(self._work, lane), log=log, failed="imports.failed"))
 
     async def work(self) -> int:
-        """Delete some expired drafts, and work on one waiting draft; 0: nothing to do.
-
-        Raises `Outage`.
-        """
+        """Delete some expired drafts, and work on one waiting draft; 0: nothing to do. Raises `Outage`."""
         return await self._work(self._lanes[0]) or await self._work(self._lanes[1])
 
     async def _work(self, lane: _Lane) -> int:

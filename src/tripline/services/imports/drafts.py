@@ -76,10 +76,8 @@ def kind_of(draft: Draft) -> ImportKind:
 
 
 def match(tx: WriteTx, *, actor: Actor, draft_id: DraftId, columns: Sequence[str | None], now_ms: int) -> Draft:
-    """Match each column of the file with a field or None, and begin checking all rows; return the draft.
-
-    Raises `BadMatch`, `NotNow`.
-    """
+    """Match each column of the file with a field or None, and begin checking all rows; return the draft. Raises
+    `BadMatch`, `NotNow`."""
     draft = mine(tx, actor=actor, draft_id=draft_id, now_ms=now_ms)
     matched = with_columns(draft, columns)
     rows.change(tx, matched)
@@ -121,10 +119,7 @@ def checking(draft: Draft) -> Draft:
 
 
 def commit(tx: WriteTx, *, actor: Actor, draft_id: DraftId, now_ms: int) -> Draft:
-    """Register the draft's good rows in the background: all at once, or none.
-
-    Raises `NotNow`, `NothingGood`.
-    """
+    """Register the draft's good rows in the background: all at once, or none. Raises `NotNow`, `NothingGood`."""
     draft = mine(tx, actor=actor, draft_id=draft_id, now_ms=now_ms)
     committing = _waiting(draft, DraftEvent.COMMIT)
     if not draft.good:

@@ -59,10 +59,8 @@ class ImportLimits:
 
     @asynccontextmanager
     async def arrival(self, holder: Holder) -> AsyncIterator["Arrival"]:
-        """Receive a file, which counts against the limits for the length of the block.
-
-        Raises `ManyImports` if the holder's share is full, or if the file has to make room for another holder's.
-        """
+        """Receive a file, which counts against the limits for the length of the block. Raises `ManyImports` if the
+        holder's share is full, or if the file has to make room for another holder's."""
         async with self.files.place(
             holder,
             full=ManyImports("arriving", after_s=COME_AGAIN_S),

@@ -62,10 +62,8 @@ class Answer(NamedTuple):
 
 
 def read(tx: ReadTx, *, actor: Actor, company_id: CompanyId, since: str | None, limit: int, now_ms: int) -> Answer:
-    """Positions of the company's own and delegated vehicles that the actor may see; with a cursor, only changes.
-
-    Raises `UnknownCursor`. The caller admitted the actor to the company.
-    """
+    """Positions of the company's own and delegated vehicles that the actor may see; with a cursor, only changes. Raises
+    `UnknownCursor`. The caller admitted the actor to the company."""
     scope = access.scope_of(actor, Action.DRIVING_READ)
     newest_no, whose = rows.now_no(tx), _whose(actor, company_id)
     at = _Cursor(whose, 0, now_ms, newest_no, now_ms, "") if since is None else _opened(since, whose, newest_no, now_ms)
