@@ -53,5 +53,4 @@ def routed_app(
 
 
 async def _options(request: Call) -> ASGIResponse:
-    """The methods of the path."""
     return ASGIResponse(status_code=HTTP_204_NO_CONTENT, headers={"allow": methods.of_path(request.scope)})

@@ -55,8 +55,6 @@ class ForeignForm(Refusal):
 
 
 class _Asking(msgspec.Struct, frozen=True):
-    """The identified account and its credential."""
-
     actor: Actor
     credential: Bearer | Cookie
 
@@ -256,7 +254,6 @@ async def _asked(request: Call, credential: Bearer | Cookie, now_ms: int) -> Act
 
 
 def _question(credential: Bearer | Cookie, now_ms: int) -> tuple[Hot, tuple[str | int, ...]]:
-    """The statement that finds the account of the credential, and its values."""
     if isinstance(credential, Cookie):
         return sessions.VISIT, (credential.session_id, credential.hash, now_ms)
     return accounts.IN_SESSION, (credential.user_id, credential.session_id)

@@ -37,7 +37,6 @@ from tripline.services.scores.policy_service import PolicyService
 from tripline.services.settings import InForce
 
 Call: TypeAlias = Request[Any, Any, Any]
-"""One HTTP request."""
 P = TypeVar("P")
 
 
@@ -64,14 +63,12 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
 
 
 context_of: Final = _part("context", Context)
-"""Return the parts that every handler may use."""
 
 
 class Process(msgspec.Struct, frozen=True, kw_only=True):
     """Facts about this process; a process without the role `api` has no other context."""
 
     ready: Callable[[], Report]
-    """The readiness report of this process."""
     clock: Clock
     api_port: int | None = None
     """The port of health and metrics; None: every port."""
@@ -84,7 +81,6 @@ class Process(msgspec.Struct, frozen=True, kw_only=True):
 
 
 process_of: Final = _part("process", Process)
-"""Return facts about the process that serves this request."""
 
 
 class Accounts(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,7 +90,6 @@ class Accounts(msgspec.Struct, frozen=True, kw_only=True):
     passwords: Passwords
     limits: Limits
     browsers: Prolonger = msgspec.field(default_factory=lambda: Prolonger(config.Sessions()))
-    """Prolongs the sessions of browsers."""
     actors: dict[UserId, Actor] = msgspec.field(default_factory=dict)
     """Accounts as of their latest request; verified before use (`authentication.known_actor`)."""
     browsing: dict[str, UserId] = msgspec.field(default_factory=dict)
@@ -102,7 +97,6 @@ class Accounts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 accounts_of: Final = _part("accounts", Accounts)
-"""Return the parts for accounts."""
 
 
 class Fleet(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,7 +111,6 @@ class Fleet(msgspec.Struct, frozen=True, kw_only=True):
 
 
 fleet_of: Final = _part("fleet", Fleet)
-"""Return the parts for the fleet."""
 
 
 class Rpc(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,7 +121,6 @@ class Rpc(msgspec.Struct, frozen=True, kw_only=True):
 
 
 rpc_of: Final = _part("rpc", Rpc)
-"""Return the parts that call devices."""
 
 
 class Lines(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,29 +131,24 @@ class Lines(msgspec.Struct, frozen=True, kw_only=True):
 
 
 lines_of: Final = _part("lines", Lines)
-"""Return the parts for carrier lines."""
 
 
 class Scores(msgspec.Struct, frozen=True, kw_only=True):
     """The parts for scores."""
 
     policies: PolicyService
-    """Tries and chooses scoring policies."""
     disputes: DisputeService
-    """Opens and decides disputes of scores."""
     roads: RoadMatcher | None = None
     """The matcher of roads; None: trips are judged without roads."""
 
 
 scores_of: Final = _part("scores", Scores)
-"""Return the parts for scores."""
 
 
 class Maps(msgspec.Struct, frozen=True, kw_only=True):
     """The parts for maps."""
 
     keeper: MapKeeper
-    """Imports and removes maps."""
     base_map: BaseMap | None = None
     """The map that pages show; None: none."""
     places: PlaceNames | None = None
@@ -169,16 +156,12 @@ class Maps(msgspec.Struct, frozen=True, kw_only=True):
 
 
 maps_of: Final = _part("maps", Maps)
-"""Return the parts for maps."""
 
 imports_of: Final = _part("imports", ImportLimits)
-"""Return the limits of imports."""
 
 trials_of: Final = _part("trials", Trials)
-"""Return the sender of test messages."""
 
 feed_of: Final = _part("feed", Feed)
-"""Return the streams of live maps."""
 
 
 class Contexts(msgspec.Struct, frozen=True, kw_only=True):

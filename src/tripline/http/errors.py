@@ -54,26 +54,20 @@ class Trouble(msgspec.Struct, frozen=True):
     """The content of an error answer."""
 
     status: int
-    """Of HTTP."""
     code: int
     """The errorCode of REST."""
     said: Callable[[Language], str]
-    """The sentence, in a language."""
     language: Language
-    """The language of the request."""
     headers: Mapping[str, str] = MappingProxyType({})
     """Further headers of the answer; the language headers are added later."""
     refusal: Refusal | None = None
-    """The refusal, if the error is one."""
 
     @property
     def message(self) -> str:
-        """The sentence in the language of the request."""
         return self.said(self.language)
 
 
 Tell: TypeAlias = Callable[[Call, Trouble], Response[bytes]]
-"""Makes the answer to a request that ran into trouble."""
 
 
 def table(tell: Tell) -> dict[int | type[Exception], Callable[[Call, Any], Response[bytes]]]:
@@ -87,7 +81,6 @@ def table(tell: Tell) -> dict[int | type[Exception], Callable[[Call, Any], Respo
 
 
 def _of_refusal(request: Call, refusal: Refusal) -> Trouble:
-    """A foreseen trouble, in the caller's language."""
     status, code = ANSWERS[refusal.kind]
     language = languages.asked_of(request)
     sentence = partial(catalogue.sentence, refusal)
@@ -122,7 +115,6 @@ def _of_http(request: Call, trouble: HTTPException) -> Trouble:
 
 
 def _of_bug(request: Call, trouble: Exception) -> Trouble:
-    """500 for anything unexpected; the log has the rest."""
     _log.error("request.failed", route=request.scope.get("path_template"), method=request.method, exc_info=trouble)
     return _said(request, 500, BUG, GENERAL)
 

@@ -27,7 +27,6 @@ _NOT_KEPT: Final = (b"cache-control", b"no-store")
 _HTTPS_FOR_GOOD: Final = (b"strict-transport-security", b"max-age=31536000")
 """For a year, browsers use HTTPS alone for this host (RFC 6797)."""
 UNMATCHED: Final = "unmatched"
-"""Route label of a request that no route took."""
 
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "DELETE")
 REQUEST_HEADERS: Final = ("X-Authorization", "Content-Type", "If-None-Match", "toCompanyId")
@@ -83,12 +82,10 @@ def surrounded(app: ASGIApp, *, promises_https: bool = False) -> ASGIApp:
 
 @functools.cache
 def _seconds(route: str, status: int) -> Any:
-    """The timer of requests to the route that were answered with the status."""
     return metrics.REQUEST_SECONDS.labels(route, status)
 
 
 def _guarded(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """The answer's headers with the ones common to all answers."""
     guarded = [*headers, _NOT_GUESSED]
     for name, _ in guarded:
         if name == b"cache-control":

@@ -26,7 +26,6 @@ BODY_MAX: Final = 1_048_576
 VISITORS_BODY_MAX: Final = 65_536
 """Bytes of a body that needs no account."""
 AUTH_BODY_MAX: Final = 16_384
-"""Bytes of a body sent to `/api/auth/`."""
 
 
 class Value(msgspec.Struct, frozen=True):
@@ -67,7 +66,6 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     also: Mapping[int, Any]
     """Answers that are neither 200 nor an error: status to struct, None for an empty body."""
     in_path: tuple[Value, ...]
-    """Path values other than ids."""
     query: tuple[Value, ...]
     headers: tuple[Value, ...]
     refuses: tuple[type[Refusal], ...]
@@ -83,14 +81,12 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def path_ids(self) -> tuple[str, ...]:
-        """The names of the ids in the path."""
         others = {value.name for value in self.in_path}
         names = [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
         return tuple(name for name in names if name not in others)
 
     @property
     def text(self) -> str:
-        """The description of the operation."""
         return self.handler.__doc__ or ""
 
 

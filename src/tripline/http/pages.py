@@ -38,7 +38,6 @@ TIME_PAGE: Final = (
     Value("endTime", float, "up to this time; ms, below 10^11 seconds", 1735776000000),
     Value("ascOrder", bool, "true: oldest first; else newest first", False),
 )
-"""Values of the query of a list ordered by time."""
 BY_EVENT: Final = "event"
 BY: Final = Value(
     "by",
@@ -54,7 +53,6 @@ TEXT_PAGE: Final = (
     Value("textSearch", str, "beginning of the name, in any letter case", "12"),
     Value("textOffset", str, "name of the last item of the page before", "12가3456"),
 )
-"""Values of the query of a list ordered by a name."""
 OF_COMPANY: Final = Value(
     "companyId", UUID, "whose; the caller's company when absent", "b37c5a20-c801-11ef-9d5c-6b1f6f2a4c11"
 )

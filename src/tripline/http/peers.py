@@ -14,7 +14,6 @@ from tripline.services.accounts.login import Attempts
 from tripline.wire import addresses
 
 _AGENT_MAX: Final = 255
-"""Maximum length of a stored User-Agent."""
 
 
 def address_of(request: Call) -> str:

@@ -43,7 +43,6 @@ class File(msgspec.Struct, frozen=True):
     content: bytes
     media_type: str
     etag: str
-    """Changes when the content does."""
 
 
 def made(content: bytes, media_type: str) -> File:

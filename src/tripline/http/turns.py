@@ -100,7 +100,6 @@ class Turns:
             raise
 
     def _hand_on(self) -> None:
-        """Give free places to waiting works, in the order of turns."""
         while self._free and self._waiting:
             ready = (each for each in self._holders.items() if each[1].waiting and each[1].running < self._of_holder)
             name, holder = next(ready, (None, None))

@@ -31,7 +31,6 @@ class Pace(msgspec.Struct, frozen=True):
     """How fast a file must arrive."""
 
     idle_s: float = 30.0
-    """Longest time without a byte."""
     start_s: float = 60.0
     """Time that every file has; a long one has a second more for every `bytes_s` bytes that came."""
     bytes_s: int = 16_384
@@ -115,8 +114,6 @@ def require_announced(request: Call, *, most: int, in_form: bool) -> None:
 
 
 class _Received:
-    """The received part of the file."""
-
     def __init__(self, most: int, write: Callable[[bytes], Awaitable[None]]) -> None:
         self._write = write
         self._most = most
@@ -124,21 +121,18 @@ class _Received:
         self._beside = 0
 
     async def take(self, piece: bytes) -> None:
-        """Add a piece of the file."""
         self._size += len(piece)
         if self._size > self._most:
             raise too_large(self._most)
         await self._write(piece)
 
     async def pass_over(self, piece: bytes) -> None:
-        """Count a piece of the form outside the file."""
         self._beside += len(piece)
         if self._beside > _FORM_OVERHEAD:
             raise too_large(self._most)
 
 
 async def _body(request: Call) -> AsyncIterator[bytes]:
-    """The body as it comes."""
     try:
         async for piece in request.stream():
             yield piece

@@ -18,7 +18,6 @@ from tripline.language.catalogue import Language
 _REMARK: Final = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 """A unit or remark in parentheses or brackets."""
 _BETWEEN_WORDS: Final = re.compile(r"[\W_]+")
-"""Blanks and marks."""
 
 
 def shown(column: str, language: Language) -> str:
@@ -47,5 +46,4 @@ def plain(heading: str) -> str:
 
 @functools.cache
 def _known(columns: tuple[str, ...]) -> dict[str, str]:
-    """Columns by heading."""
     return {plain(name): column for column in columns for name in names(column)}

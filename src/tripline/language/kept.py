@@ -17,7 +17,6 @@ from tripline.language.catalogue import Language
 from tripline.language.phrases import Phrase
 
 KEYS: Final = "kept."
-"""Prefix of the keys of the sentences."""
 _WHY: Final = "why"
 
 

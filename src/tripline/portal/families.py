@@ -102,4 +102,3 @@ plus its name.
 """
 
 STATE: Final[dict[str, Any]] = {navigation.PAGES: navigation.pages_of(FAMILIES), navigation.SECTIONS: SECTIONS}
-"""State of the application for handlers of these families, beside their contexts."""

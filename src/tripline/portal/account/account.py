@@ -29,7 +29,6 @@ from tripline.store.transactions import WriteTx
 
 PATH: Final = "/account"
 _SHOWN: Final = 50
-"""Sessions on a page."""
 _LABELS: Final = {
     "currentPassword": "portal.account.current",
     "newPassword": "portal.account.new",

@@ -190,7 +190,6 @@ async def _removal(request: Call, *, error: Refusal | None = None) -> Response[b
 
 
 def _busy(visitor: Visitor) -> str:
-    """The reason why maps cannot be changed now."""
     return catalogue.sentence(MapsBusy(), visitor.language)
 
 
@@ -218,7 +217,6 @@ def _has_import(found: Maps, area: str) -> bool:
 
 
 def _digest(found: Maps, known: KnownMap) -> str:
-    """Digest of the losses that the page lists."""
     goes = {"roads": str(_roads(known)), "import": str(_has_import(found, known.name))}
     return digests.of({**goes, "word": _word(known) or ""})
 

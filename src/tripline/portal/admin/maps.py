@@ -22,7 +22,6 @@ PATH: Final = "/admin/maps"
 AREA: Final = Value("area", str, "name of the area", "liechtenstein")
 _SINCE: Final = Value("since", str, "when the import began, epoch ms", "1735700000000")
 _DIGITS: Final = 13
-"""Length of an instant in epoch ms."""
 _STEPS: Final = tuple(ImportStep)
 
 

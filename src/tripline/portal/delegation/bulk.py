@@ -45,13 +45,10 @@ SHOWN: Final = 100
 FIELDS: Final = many.MOST + 20
 TEXT: Final = 200_000
 CONFIRMED: Final = "confirmed"
-"""Form field: the preview was confirmed."""
 _CHOOSE: Final = "/delegation/new"
 _UNDO: Final = "/delegation/undo"
 _BACK: Final = {Event.DELEGATED: Event.TAKEN_BACK, Event.TAKEN_BACK: Event.DELEGATED}
-"""Each event and the one that undoes it."""
 _VEHICLE: Final = "vehicleId"
-"""The field with the chosen vehicles."""
 
 
 @page("GET", _CHOOSE, access=Action.VEHICLE_DELEGATE)
@@ -144,7 +141,6 @@ async def _in_turn(request: Call, pairs: Sequence[Pair], work: Callable[..., Don
 async def _chosen_again(
     request: Call, visitor: Visitor, *, error: Refusal | None = None, form: Form | None = None
 ) -> Response[bytes]:
-    """The page that chooses vehicles, with the current choice and the refusal."""
     window = windows.asked(request)
     if form and window.id_offset is None:  # A submitted search starts at the first page.
         window = msgspec.structs.replace(window, search=form.text("q") or None)
@@ -177,7 +173,6 @@ async def _chosen_again(
 
 
 def _digest(preview: Preview) -> str:
-    """Digest of the changes that the preview lists."""
     found = (f"{each.pair} {each.directors} {each.drivers} {each.driven}" for each in preview.possible)
     return digests.of({"possible": "\n".join(sorted(found))})
 

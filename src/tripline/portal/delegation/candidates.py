@@ -28,14 +28,12 @@ from tripline.store.transactions import ReadTx, WriteTx
 COMPANIES: Final = 200
 """Maximum number of companies shown; usually there are few."""
 TO: Final = "toCompanyId"
-"""The field with the receiving company."""
 BETWEEN: Final = "."
 """Separator between vehicle and company in a checkbox value."""
 Choice: TypeAlias = tuple[CompanyId, str]
 """Id and name of a receiving company."""
 CANDIDATES: Final = "/delegation/candidates"
 _PARTNER: Final = "partnerId"
-"""The field with a partner to register as a candidate."""
 
 
 @page("GET", CANDIDATES, access=Action.CANDIDATE_READ)

@@ -32,7 +32,6 @@ from tripline.store.lists import Window
 from tripline.store.transactions import ReadTx, WriteTx
 
 FOUND: Final = 10
-"""Number of people offered per page."""
 _WORD: Final = "portal.chain.may."
 _END: Final = "portal.chain.end."
 _ENDED: Final = {
@@ -49,8 +48,6 @@ _DRIVE: Final = "drive"
 
 
 class _Of(TypedDict):
-    """The right named by a form, and the actor of the request."""
-
     actor: Actor
     user_id: UserId
     vehicle_id: VehicleId
@@ -142,13 +139,11 @@ async def take_back(request: Call) -> Response[bytes]:
 
 
 async def _refused(request: Call, visitor: Visitor, error: Refusal) -> Response[bytes]:
-    """The current chain, with the refusal."""
     shown = await context_of(request).store.read(lambda tx: _shown(tx, request, visitor.actor))
     return _page(request, visitor, shown, error=error)
 
 
 def _ending(request: Call, user_id: UserId, ending: Ending, *, error: Refusal | None = None) -> Response[bytes]:
-    """The page that asks before a right is taken back."""
     return views.show(
         request,
         "delegation/end_right.html",
@@ -167,7 +162,6 @@ def _digest(ending: Ending) -> str:
 
 
 def _shown(tx: ReadTx, request: Call, actor: Actor) -> dict[str, Any]:
-    """The template's values about the chain."""
     vehicle_id = parameters.vehicle_id(request)
     found = service.of_vehicle(tx, actor=actor, vehicle_id=vehicle_id)
     may = admission.allowed(tx, actor, chains.ON_VEHICLE, Thing.VEHICLE, vehicle_id)

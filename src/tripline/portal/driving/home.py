@@ -34,7 +34,6 @@ from tripline.store.transactions import ReadTx
 
 PATH: Final = navigation.DRIVE
 SHOWN: Final = 5
-"""Trips on the page."""
 _LEAST_POINTS: Final = 0.05
 """An event that costs less rounds to 0.0 points."""
 

@@ -38,9 +38,7 @@ _TEXTS: Final = {
 }
 """By noun: the text about the deletion, and its button."""
 PERSON: Final = {Authority.COMPANY_ADMIN: "administrator", Authority.DIRECTOR: "director", Authority.DRIVER: "driver"}
-"""The nouns of people."""
 _MOST: Final = {"trips": TRIPS_MAX, "calls": CALLS_MAX, "calls_go_on": CALLS_MAX}
-"""Upper bounds of the counts."""
 _NOT_LARGE: Final = ("calls", "delegations", "open_trips", "rights", "values")
 """Records that are soon given or reported again. All others make a deletion large."""
 
@@ -58,7 +56,6 @@ class GoesChanged(Conflict):
 
 
 AGAIN: Final = (NotConfirmed, GoesChanged)
-"""Refusals after which the page is shown again."""
 
 
 class Doomed(NamedTuple, Generic[R]):
@@ -69,9 +66,7 @@ class Doomed(NamedTuple, Generic[R]):
     name: str
     counts: Mapping[str, int]
     title: str
-    """Key of the page's title."""
     up: str
-    """The page to return to."""
     up_text: str | None = None
     """Its name, if it is not the record's own page."""
     list_path: str | None = None

@@ -26,9 +26,7 @@ class Theirs(msgspec.Struct, frozen=True):
 
     name: str
     now: str
-    """The stored text."""
     typed: str
-    """The text typed in this form."""
 
 
 class Clash(msgspec.Struct, frozen=True):

@@ -38,7 +38,6 @@ class FormError(msgspec.Struct, frozen=True):
     """The reasons why a form was refused."""
 
     sentence: str
-    """The first reason."""
     code: str
     fields: Mapping[str, str]
     """A sentence for each invalid field; empty for a refusal of the whole form."""
@@ -129,7 +128,6 @@ def _of_reader(name: str) -> Callable[..., str]:
 
 
 def _say(name: str, /, **values: Any) -> str:
-    """A text of the catalogue in the reader's language."""
     return catalogue.text(name, _page.get().language, **values)
 
 

@@ -21,7 +21,6 @@ else:
     babel, dates, numbers, units = Later("babel"), Later("babel.dates"), Later("babel.numbers"), Later("babel.units")
 
 NOTHING: Final = "–"
-"""Placeholder for a missing value."""
 _MINUTE_S: Final = 60
 _MINUTE_MS: Final = 60_000
 _HOUR_S: Final = 3_600
@@ -58,15 +57,12 @@ class Figures:
         self._pattern = functools.cache(self._pattern_of)
 
     def number(self, value: float | None, decimals: int = 0) -> str:
-        """A number with groups of three digits and this many decimals."""
         return NOTHING if value is None else f"{value:,.{decimals}f}".translate(self._marks)
 
     def km(self, value: float | None, decimals: int = 1) -> str:
-        """A distance in kilometres."""
         return self._measured(value, "length-kilometer", decimals)
 
     def speed(self, value: float | None, decimals: int = 0) -> str:
-        """A speed in km/h."""
         return self._measured(value, "speed-kilometer-per-hour", decimals)
 
     def bytes(self, value: float | None) -> str:

@@ -84,7 +84,6 @@ class Form:
         self.close()
 
     def close(self) -> None:
-        """Close the files."""
         for each in self._files.values():
             each.file.close()
 
@@ -112,7 +111,6 @@ class Form:
         return values(sent)
 
     def file(self, name: str) -> Upload | None:
-        """The field's file, if any."""
         return self._files.get(name)
 
     @property
@@ -127,7 +125,6 @@ class Arriving(msgspec.Struct, frozen=True):
 
     form: Form
     file: AsyncIterator[bytes] | None = None
-    """None without a file."""
 
 
 async def read(
@@ -207,7 +204,6 @@ class _Bounds(msgspec.Struct, frozen=True):
 
 
 async def _urlencoded(request: Call, bounds: _Bounds) -> Form:
-    """The fields of an urlencoded body."""
     try:
         body = await parameters.body(request)
     except RequestEntityTooLarge as error:
@@ -253,7 +249,6 @@ async def _events(request: Call, boundary: str, bounds: _Bounds) -> AsyncGenerat
 
 
 async def _parts(events: AsyncIterator[Any], bounds: _Bounds) -> Form:
-    """The fields and files of a multipart body."""
     parts = _Parts(bounds)
     try:
         async for event in events:
@@ -284,8 +279,6 @@ async def _file(request: Call, events: AsyncIterator[Any], bounds: _Bounds, most
 
 
 class _Parts:
-    """The received parts of a multipart body."""
-
     def __init__(self, bounds: _Bounds) -> None:
         self._bounds = bounds
         self._texts: list[tuple[str, bytearray]] = []
@@ -303,7 +296,6 @@ class _Parts:
             self._take(bytes(event))
 
     def form(self) -> Form:
-        """Return the complete form."""
         chosen = {name: each for name, each in self._files.items() if each.name}
         for each in chosen.values():
             each.file.seek(0)
@@ -314,7 +306,6 @@ class _Parts:
         return Form(fields, chosen)
 
     def close(self) -> None:
-        """Close the files."""
         self._opened.close()
 
     def _begin(self, segment: Any) -> None:

@@ -19,15 +19,12 @@ from tripline.http.context import Call
 from tripline.portal.frame.visitors import Visitor
 
 PAGES: Final = "pages"
-"""Key of the result of `pages_of` in the application's state."""
 Pages: TypeAlias = Mapping[str, Action | Gate]
 """The access rule of each page served by GET, by path."""
 SECTIONS: Final = "sections"
-"""Key of the navigation in the application's state."""
 Sections: TypeAlias = Mapping[str, Mapping[str, tuple[str, str]]]
 """The pages of each section, with the key of the text and an icon."""
 ACCOUNT: Final = "/account"
-"""The page of the visitor's account, open to every role."""
 LIVE_MAP: Final = "/map"
 """The first page of operators and directors."""
 DRIVE: Final = "/drive"
@@ -35,7 +32,6 @@ DRIVE: Final = "/drive"
 COMPANIES: Final = "/fleet/companies"
 VEHICLES: Final = "/fleet/vehicles"
 OWN_COMPANY: Final = "/company"
-"""The page of the visitor's company."""
 REGISTRATION: Final = "/fleet/companies/new"
 _OWN: Final = "company"
 """The section about the visitor's company, hidden from platform administrators."""
@@ -145,7 +141,6 @@ def _section(visitor: Visitor, key: str, links: tuple[Link, ...], current: bool)
 
 
 def _is_below(path: str, steps: Iterable[str]) -> bool:
-    """True if the path equals one of the steps, or is below it."""
     return any(path == step or path.startswith(f"{step}/") for step in steps)
 
 

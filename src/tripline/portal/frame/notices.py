@@ -40,7 +40,6 @@ class Notice(msgspec.Struct, frozen=True):
     """A notice, ready for the page."""
 
     kind: str
-    """One of `KINDS`."""
     text: str
     undo: Undo | None = None
 

@@ -19,7 +19,6 @@ from tripline.portal.frame.visitors import guest_in, visitor_of
 MANIFEST: Final = "/manifest.webmanifest"
 _LANGUAGE: Final = Value("language", str, "language of the description", "ko")
 _COLOUR: Final = "#1d5bb5"
-"""The colour of the mark."""
 _ICONS: Final = (("icon-192.png", 192, "any"), ("icon-512.png", 512, "any"), ("icon-maskable.png", 512, "maskable"))
 """Names, sizes and purposes; drawn from `mark.svg`."""
 

@@ -93,7 +93,6 @@ def _signed_out(request: Call) -> Response[bytes]:
 
 
 def _kept(request: Call, trouble: Trouble, form: forms.Form) -> Response[bytes]:
-    """The form with the typed values, to be submitted again."""
     signed_out = trouble.status == UNAUTHORIZED
     values = [(name, each) for name, value in form.typed.items() for each in _each(value)]
     title = "portal.trouble.signed_out" if signed_out else "portal.trouble.signed_in_again"
@@ -106,7 +105,6 @@ def _changes_record(request: Call) -> bool:
 
 
 def _gone(request: Call, visitor: Visitor, trouble: Trouble, form: forms.Form) -> Response[bytes]:
-    """The typed values of a form whose record was deleted."""
     record = request.scope["path"].removesuffix(_EDIT)
     typed = [
         (words.label(visitor, name), record_forms.read(visitor, name, each))

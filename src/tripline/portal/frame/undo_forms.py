@@ -21,7 +21,6 @@ from tripline.portal.frame.notices import Undo
 
 _EVENT, _AT, _OF = "event", "at", "of"
 _DIGITS: Final = 13
-"""Digits of an instant in epoch ms."""
 
 
 def button(address: str, event: Event, at_ms: int, vehicle_ids: Iterable[VehicleId]) -> Undo:

@@ -169,7 +169,6 @@ def unchanged() -> Response[bytes]:
 
 
 def _surroundings(request: Call, language: Language) -> dict[str, Any]:
-    """Values of every template."""
     visitor = visitors.known(request)
     notice = notices.taken(request, language)
     return {

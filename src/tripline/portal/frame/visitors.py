@@ -41,11 +41,9 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
     theme: str
     """`system`, `light` or `dark`."""
     csrf: str
-    """The token in its forms."""
 
     @property
     def role(self) -> Authority:
-        """The role of the account."""
         return self.actor.authority
 
     def may(self, action: Action) -> bool:
@@ -53,7 +51,6 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
         return self.role in access.RULES[action]
 
     def say(self, name: str, /, **values: Value) -> str:
-        """A text in the visitor's language."""
         return catalogue.text(name, self.language, **values)
 
 
@@ -68,7 +65,6 @@ def visitor_in(tx: ReadTx, request: Call) -> Visitor:
 
 
 def _account_in(tx: ReadTx, request: Call) -> Visitor:
-    """The account. Raises as `authentication.actor_in`."""
     actor = authentication.actor_in(tx, request)
     return _looking(request, actor, authentication.account_of(request) or store.own_account(tx, actor.user_id))
 

@@ -27,7 +27,6 @@ class WarmUp:
         self._serving = serving
 
     async def run(self) -> None:
-        """Load the templates and the modules."""
         await self._serving()
         await asyncio.to_thread(environment.load, *EVERY_PAGE)
         try:

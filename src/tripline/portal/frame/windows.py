@@ -15,7 +15,6 @@ from tripline.store.lists import Window
 R = TypeVar("R")
 
 PAGE: Final = 50
-"""Rows per part."""
 
 
 class Part(msgspec.Struct, Generic[R], frozen=True):

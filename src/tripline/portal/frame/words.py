@@ -12,9 +12,7 @@ from tripline.language import catalogue
 from tripline.portal.frame.visitors import Visitor
 
 Stored: TypeAlias = companies.MessageTypes | bool | None
-"""The value of a field."""
 UNITS: Final = {name: field["unit"] for name, field in catalogue.of_fields().items() if "unit" in field}
-"""Units of a vehicle's numbers, by field."""
 VALUE: Final = "portal.value."
 _DECIMALS: Final = {"mileage": 1}
 """Decimals of these numbers; all others are whole."""
@@ -38,7 +36,6 @@ _WORDS: Final = frozenset(
 _MESSAGES: Final = "notifyMsgType"
 _MESSAGE: Final = "portal.pushes.type."
 _CHOSEN: Final = frozenset({"missionType", "fuelType", "category", "userRole", "authority"})
-"""Fields with coded values."""
 
 
 def label(visitor: Visitor, field: str) -> str:

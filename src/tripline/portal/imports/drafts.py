@@ -34,13 +34,10 @@ TABS: Final = {
     "duplicate": RowState.DUPLICATE,
     "skipped": RowState.SKIPPED,
 }
-"""The verdicts by their name in addresses."""
 BADGES: Final = {"good": "good", "bad": "bad", "duplicate": "warning", "skipped": "idle"}
-"""Badge style of each verdict."""
 VALUE_MAX: Final = 60
 """Maximum length of a column's example value, in characters."""
 SEARCH: Final = draft_pages.SEARCH
-"""The query parameter with the search text."""
 _COLUMN: Final = "column-"
 _QUERY: Final = (
     Value("rows", str, "which rows: good, bad, duplicate, skipped", "bad"),
@@ -268,7 +265,6 @@ def _named(visitor: Visitor, found: Draft, column: str) -> str:
 
 
 def _texts(columns: Sequence[str | None]) -> dict[str, str]:
-    """The form's initial values."""
     return {f"{_COLUMN}{at}": column or "" for at, column in enumerate(columns)}
 
 

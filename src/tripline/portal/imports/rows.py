@@ -115,7 +115,6 @@ async def _form(
 async def _changed(
     request: Call, visitor: Visitor, found: Draft, form: forms.Form, edit: Edit, place: Mapping[str, str]
 ) -> Response[bytes]:
-    """The form again, with the typed values and the changes of another window."""
     view = await _read(request, visitor)
     clash = _clash(form, found, edit, view.cells) or Clash((), {})
     headings = {f"{CELL}{at}": heading for at, _, heading in import_texts.shown_columns(visitor, found)}
@@ -124,7 +123,6 @@ async def _changed(
 
 
 def _beyond(visitor: Visitor, name: str) -> str:
-    """The heading of a cell beyond the file's columns."""
     return visitor.say("portal.import.beyond", column=int(name.removeprefix(CELL)) + 1)
 
 
@@ -140,7 +138,6 @@ def _clash(form: forms.Form, found: Draft, edit: Edit, cells: Sequence[str]) -> 
 
 
 async def _in_place(request: Call, place: Mapping[str, str]) -> Response[bytes]:
-    """The updated row and the draft's counts, for a script."""
     visitor, found = await import_drafts.found_in(request)
     view = await _read(request, visitor)
     tab = place["rows"] if place["rows"] in import_drafts.TABS else "bad"

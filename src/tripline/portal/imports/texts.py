@@ -14,7 +14,6 @@ from tripline.portal.frame.visitors import Visitor
 from tripline.services.imports.draft_pages import RowView
 
 UNTOLD: Final = "credentialsId"
-"""The column of access tokens."""
 CELL: Final = "cell-"
 """Prefix of a cell's field name, before the column's index."""
 

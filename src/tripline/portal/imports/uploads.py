@@ -37,7 +37,6 @@ BADGES: Final = {
     State.COMMITTING: "busy",
     State.DONE: "good",
 }
-"""Badge style of each draft state."""
 _LOOK_S: Final = 0.05
 _KIND: Final = Value("kind", str, "what the file registers", "vehicles")
 _OF_FILE: Final = frozenset({Kind.BAD_PARAMETER, Kind.TOO_LARGE, Kind.CONFLICT, Kind.TIMEOUT})

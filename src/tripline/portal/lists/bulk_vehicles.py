@@ -41,7 +41,6 @@ _UNDO: Final = "/fleet/vehicles/undo"
 _TEXTS: Final = "portal.vehicles.chosen."
 _FIELD: Final = "vehicleId"
 _CONFIRMED: Final = "confirmed"
-"""Form field: the preview was confirmed."""
 _VERBS: Final = {VehicleEvent.ACTIVATE: "activate", VehicleEvent.DEACTIVATE: "deactivate"}
 _DONE: Final = {event: cause for cause, event in single.MOVED.items()}
 """The vehicle event behind each event in the history."""
@@ -135,7 +134,6 @@ async def _moved(request: Call, event: VehicleEvent) -> Response[bytes]:
 
 
 def _done(request: Call, form: Form, event: VehicleEvent, moved: Sequence[VehicleId], now_ms: int) -> Response[bytes]:
-    """Go back to the list, with a notice of the change and the number of vehicles."""
     notice, undo_it = f"{_TEXTS}{_VERBS[event]}d", _undo(event, moved, now_ms)
     return views.moved(request, _back(form), notice=notice, undo=undo_it, n=len(moved))
 
@@ -166,13 +164,11 @@ def _previewed(
 
 
 def _texts(preview: Preview) -> dict[str, str]:
-    """The state of each vehicle in the preview, sorted by id."""
     found = {each.id: f"{each.status} {each.current_driver_id is not None}" for each in preview.possible}
     return dict(sorted({**found, **{each.vehicle_id: "impossible" for each in preview.impossible}}.items()))
 
 
 def _back(form: Form) -> str:
-    """The list in the state in which the vehicles were chosen."""
     return addresses.of_list(form.text(addresses.NEXT), LIST) or LIST
 
 

@@ -29,7 +29,6 @@ class Words(NamedTuple):
     zone: ZoneInfo
 
     def say(self, name: str) -> str:
-        """Return a text."""
         return catalogue.text(name, self.language)
 
     def time(self, at_ms: int | None) -> str | None:
@@ -67,7 +66,6 @@ class Kind(StrEnum):
     CODE = "code"
     """A text as `CLIP`, with more room."""
     ADDRESS = "address"
-    """An e-mail address."""
     CHOICE = "choice"
     """The text of a filter's value; a badge if it has a colour."""
     WORD = "word"
@@ -75,7 +73,6 @@ class Kind(StrEnum):
     AGO = "ago"
     """An instant as the time since then."""
     DATE = "date"
-    """The day of an instant."""
     NUMBER = "number"
     WHOLE = "whole"
     """A number without separators and decimals; nothing for 0."""
@@ -88,7 +85,6 @@ class Kind(StrEnum):
 
     @property
     def is_number(self) -> bool:
-        """True if the cells are aligned as numbers."""
         return self in _NUMBERS
 
 
@@ -116,9 +112,7 @@ class Column(msgspec.Struct, frozen=True):
     order: str | None = None
     """The sort order that the column offers."""
     shown: bool = True
-    """Displayed by default."""
     look: str = ""
-    """Classes of the cells."""
     to: Callable[[Any, Around], str | None] | None = None
     """Returns the address of the link around a value."""
     choice: Filter | None = None
@@ -130,7 +124,6 @@ class Column(msgspec.Struct, frozen=True):
     elsewhere: tuple[str, str] | None = None
     """A field, and the text shown for a missing value while this field has one."""
     macro: str = ""
-    """Name of the macro (`Kind.OWN`)."""
 
     def look_when(self, *, picked: bool) -> str:
         """The classes of the cells; a picked column is never hidden."""

@@ -63,7 +63,6 @@ class TableBook:
         self._places = places
 
     def heading(self, question: bytes) -> Sequence[str]:
-        """The headings of the columns."""
         wanted = _QUESTIONS.decode(question)
         return [self._table.heading(each, wanted.language) for each in self._columns(wanted)]
 

@@ -61,7 +61,6 @@ def _kind(row: Message, words: Words) -> str:
 
 
 def _trouble(row: Message, words: Words) -> str | None:
-    """The delivery error in words."""
     return None if row.last_error is None else kept.said(row.last_error, words.language) or None
 
 

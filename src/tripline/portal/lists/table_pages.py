@@ -34,7 +34,6 @@ _OF_PAGE: Final = (addresses.AFTER, addresses.BEFORE, views.WAS)
 _NEVER_BLANK: Final = frozenset({Kind.KM, Kind.SPEED, Kind.SIZE, Kind.OWN})
 """Kinds that display something for a missing value, too."""
 _MISSING, _BLANK = "missing", ""
-"""Kinds of a missing value."""
 _WITHOUT_COMPANY: Final = (None, Action.COMPANY_CREATE)
 """Create actions of lists that an account without a company may see: none, or creating companies."""
 
@@ -124,12 +123,9 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Cell(NamedTuple):
-    """A displayed column."""
-
     column: Column
     kind: str
     missing: str
-    """The kind of a missing value."""
     look: str | None
     """Classes of the cells; None for the first column."""
     read: Callable[[Any], Any]
@@ -144,13 +140,10 @@ class Line(TypedDict):
     the value is the class of the badge and the text.
     """
     box: str | None
-    """Value of the checkbox."""
     label: str
 
 
 class _Rows(NamedTuple):
-    """Data read for a page of a list."""
-
     page: Page[Any]
     named: Mapping[str, str | None]
     choices: dict[str, Sequence[tuple[str, str]]]
@@ -158,8 +151,6 @@ class _Rows(NamedTuple):
 
 
 def _shown(request: Call, visitor: Visitor, table: Table, wanted: ListRequest, read: _Rows) -> dict[str, Any]:
-    """A page of a list for its template."""
-
     def here(**values: object) -> str:
         return addresses.changed(request, **{**dict.fromkeys(_OF_PAGE), **values})
 

@@ -30,7 +30,6 @@ from tripline.store.listing.pages import Page, PageRequest, Place
 from tripline.store.transactions import ReadTx
 
 ROWS: Final = 50
-"""Rows per page."""
 SORT, COLUMNS = "sort", "columns"
 """Query parameters of every list, in addition to filters and the parameters in `addresses`."""
 COUNT, SIZES = "/count", "/sizes"
@@ -65,7 +64,6 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     access: Action
     listing: Listing[Any, Any]
     which: Callable[..., Any]
-    """The store's filters."""
     columns: tuple[Column, ...]
     filters: tuple[Filter, ...] = ()
     texts: tuple[str, ...] = ()
@@ -83,13 +81,11 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     usual_sort: Callable[[Mapping[str, str | None]], str] | None = None
     """Default sort order, by the filters; None for the order of the first column."""
     create: Action | None = None
-    """The action needed to register a new record."""
     create_text: Callable[[Visitor], str] | None = None
     """Returns the key of the text of its button, if that depends on the visitor."""
     icon: str = "inbox"
     template: str = "lists/list.html"
     searched: bool = True
-    """It has a search."""
     named: Callable[[Sequence[Any], PlaceNames | None, Language], Sequence[Any]] | None = None
     """Returns the rows with the words for their positions; takes milliseconds for a page."""
     more: Callable[[Call, ReadTx, Visitor, "ListRequest", Page[Any]], Mapping[str, Any]] = lambda *_: {}
@@ -101,7 +97,6 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def order(self) -> str:
-        """The default sort order."""
         return next(each.order for each in self.columns if each.order is not None)
 
     def heading(self, column: Column, language: Language) -> str:
@@ -116,7 +111,6 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
         return chosen
 
     def filtered(self, wanted: "ListRequest") -> Any:
-        """The store's filters for a query."""
         chosen = wanted.chosen
         values = {each.field or each.key: each.values[chosen[each.key]] for each in self.filters if each.key in chosen}
         values |= {name: chosen.get(name) for name in self.texts}
@@ -152,7 +146,6 @@ class ListRequest(msgspec.Struct, frozen=True, kw_only=True):
     """True with a search or a filter other than tabs."""
 
     def page_request(self, limit: int = ROWS) -> PageRequest:
-        """The page request of the query."""
         return PageRequest(limit=limit, by=self.order, descending=self.descending, place=self.place, back=self.back)
 
 
@@ -219,4 +212,3 @@ def cookie_of(table: Table) -> str:
 COMPANY: Final = Reference(
     key="company", name=lambda tx, actor, filters: companies.read(tx, actor=actor, company_id=filters.company_id).name
 )
-"""Filters by company."""

@@ -38,7 +38,6 @@ DAYS: Final = 7
 """Days of the usual period, with today."""
 FROM, TO = "from", "to"
 SUMS: Final = "/sums"
-"""Suffix of the path for the sums."""
 _FIRST, _LAST = "first_ms", "last_ms"
 _MINUTE_MS: Final = 60_000
 _NOWHERE: Final = Ends(None, None)
@@ -80,7 +79,6 @@ class TripTable(Table, frozen=True, kw_only=True):
         return {**chosen, **given, **{name: str(at_ms) for name, at_ms in instants.items()}}
 
     def filtered(self, wanted: ListRequest) -> Filters:
-        """The filters with the instants of the period."""
         found: Filters = super().filtered(wanted)
         given = {name: int(wanted.chosen.get(name, "0")) for name in (_FIRST, _LAST)}
         return msgspec.structs.replace(found, **given)

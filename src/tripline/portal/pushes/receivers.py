@@ -36,7 +36,6 @@ _LABELS: Final = {
     "rpcNotifyBasePath": "portal.pushes.rpc.path",
     _WANTED: "portal.pushes.wanted",
 }
-"""Labels of the fields in the form."""
 
 
 @page("GET", "/pushes/addresses", access=Action.PUSH_MANAGE)
@@ -96,7 +95,6 @@ def _form(request: Call, visitor: Visitor, shown: FormValues, *, error: Refusal 
 
 
 def _texts(company: Company) -> dict[str, str]:
-    """The form's initial values."""
     return {
         "notifyHost": words.text(company.notify_host),
         "rpcNotifyHost": words.text(company.rpc_notify_host),
@@ -107,7 +105,6 @@ def _texts(company: Company) -> dict[str, str]:
 
 
 def _said(form: Form) -> dict[str, str]:
-    """The submitted values of the form's fields."""
     return {name: _numbers(form.many("wanted")) if name == _WANTED else form.text(name) for name in _LABELS}
 
 

@@ -45,7 +45,6 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
 
     vehicle: Vehicle
     before_id: UserId | None
-    """The person assigned before."""
     now_id: UserId | None
     could_return: bool = True
     """True if the actor could assign the previous person again."""

@@ -21,7 +21,6 @@ SHOWN_ID: Final = "shownId"
 CHOSEN: Final = "chosen"
 ROLE: Final = "role"
 _SHOWN: Final = 20
-"""People on a page."""
 
 
 class Asked(msgspec.Struct, frozen=True):

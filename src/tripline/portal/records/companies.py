@@ -213,7 +213,6 @@ async def _detail(request: Call, own_id: CompanyId | None, *, up: str | None) ->
 def _form(
     request: Call, visitor: Visitor, shown: FormValues, *, company: Company | None = None, error: Refusal | None = None
 ) -> Response[bytes]:
-    """The form of a new company, or of the given one."""
     founds = company is None and visitor.company is None
     new = kind_of_new(visitor)
     is_own = company is None and new == "new_own"

@@ -21,9 +21,7 @@ from tripline.store.lists import Span
 from tripline.store.transactions import ReadTx
 
 SHOWN: Final = 8
-"""Entries beside a record."""
 AT_ONCE: Final = 50
-"""Entries on a page of their own."""
 _EVENT: Final = "portal.history.event."
 _SOME: Final = "portal.history.some."
 _CORRECTIONS: Final = (Event.TRIP_DRIVER_SET, Event.TRIP_DRIVER_UNSET)
@@ -71,7 +69,6 @@ def _page(tx: ReadTx, visitor: Visitor, thing: Thing, thing_id: str, *, limit: i
 
 
 def _line(visitor: Visitor, entry: Entry) -> dict[str, Any]:
-    """The entry in the visitor's language."""
     return {
         "at_ms": entry.at_ms,
         "who": _who(visitor, entry),

@@ -68,7 +68,6 @@ class Placed(msgspec.Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        """Digest of the state that a mounting form was rendered with."""
         activation = str(self.sensor.activation_required)
         return digests.of({"on": self.sensor.vehicle_id or "", "awaited": self.awaited or "", "activation": activation})
 
@@ -84,12 +83,10 @@ class Leaving(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ends_anything(self) -> bool:
-        """True if the sensor is mounted or has a pending activation."""
         return self.placed.sensor.vehicle_id is not None or self.placed.awaited is not None
 
     @property
     def digest(self) -> str:
-        """Digest of the page's statements."""
         counts = {what: str(count) for what, count in self.counts.items()}
         return digests.of({"placed": self.placed.digest, "for": self.awaited_no or "", **counts})
 

@@ -272,7 +272,6 @@ def _up(request: Call, role: Authority, user_id: UserId | None) -> str:
 
 
 def _pages(role: Authority) -> list[HTTPRouteHandler]:
-    """The pages of people with this role."""
     base, one = _BASES[role], f"{_BASES[role]}/{{{_IDS[role]}}}"
     is_admin, manage = role is ADMINISTRATOR, Action.COMPANY_ADMIN_MANAGE
     create = manage if is_admin else Action.PERSON_CREATE

@@ -61,7 +61,6 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def state(self) -> str:
-        """Digest of the values, to detect changes."""
         return views.state_of(self)
 
 
@@ -246,7 +245,6 @@ def _ending(visitor: Visitor, reason: str | None) -> str | None:
 def _form(
     request: Call, visitor: Visitor, shown: FormValues, *, sensor: Sensor | None = None, error: Refusal | None = None
 ) -> Response[bytes]:
-    """The form of a new sensor, or of the given one."""
     return views.show(
         request,
         "sensors/form.html",

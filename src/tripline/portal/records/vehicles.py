@@ -224,7 +224,6 @@ async def _moved(request: Call, event: VehicleEvent, notices: tuple[str, str], *
 def _form(
     request: Call, visitor: Visitor, shown: FormValues, *, vehicle: Vehicle | None = None, error: Refusal | None = None
 ) -> Response[bytes]:
-    """The form of a new vehicle, or of the given one."""
     return views.show(
         request,
         "vehicles/form.html",
@@ -243,7 +242,6 @@ def _form(
 
 
 async def _found(request: Call) -> tuple[Visitor, Vehicle]:
-    """The visitor, and the vehicle in the path, which the visitor may change."""
     return await visitor_and(request, lambda tx, visitor: _vehicle(tx, request, visitor, Action.VEHICLE_MODIFY))
 
 
