@@ -1,6 +1,6 @@
 """The families of pages, and the navigation to them.
 
-Each family is a module that exports `handlers`. Not here: the families of REST (`api/families.py`).
+Each family is a module that exports `handlers`.
 """
 
 from typing import Any, Final

@@ -1,7 +1,4 @@
-"""The page of the visitor's own account: name, password, language, theme, and sessions.
-
-Not here: signing in and out (`sign_in.py`), setting a password without the old one (`passwords.py`).
-"""
+"""The page of the visitor's own account: name, password, language, theme, and sessions."""
 
 import re
 from functools import partial

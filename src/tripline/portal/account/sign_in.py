@@ -2,8 +2,6 @@
 
 A sign-in always gives the browser a new cookie (`services/accounts/sessions.py`). Opening a link does not use
 it up, because mail scanners and previews open links too; only the button on its page does.
-
-Not here: checking cookies (`http/authentication.py`), a forgotten password (`passwords.py`).
 """
 
 from typing import Final

@@ -1,8 +1,4 @@
-"""The page of one account for platform administrators: show, disable, enable.
-
-Not here: the list of accounts (`lists/accounts.py`), people of a company (`records/people.py`), the visitor's own
-account (`account/account.py`).
-"""
+"""The page of one account for platform administrators: show, disable, enable."""
 
 from typing import Final
 

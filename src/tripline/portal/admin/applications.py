@@ -1,8 +1,4 @@
-"""The page on which platform administrators decide an application for a service account.
-
-Not here: the list of applications (`lists/applications.py`), submitting one (`account/apply.py`), the effect of an
-approval (`services/accounts/applications.py`).
-"""
+"""The page on which platform administrators decide an application for a service account."""
 
 import secrets
 from functools import partial

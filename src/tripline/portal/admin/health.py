@@ -1,7 +1,4 @@
-"""The health of the installation in words: each finding, its meaning, and the remedy.
-
-Not here: the verdicts (`services/doctor.py`), health for programs (`api/health.py`).
-"""
+"""The health of the installation in words: each finding, its meaning, and the remedy."""
 
 from collections.abc import Sequence
 from typing import Any, Final

@@ -1,7 +1,4 @@
-"""Pages that change maps: uploading a file, resuming or cancelling an import, removing an area.
-
-Not here: the list of maps (`maps.py`); storing maps (`ports/maps.py`).
-"""
+"""Pages that change maps: uploading a file, resuming or cancelling an import, removing an area."""
 
 from typing import Final
 

@@ -1,7 +1,4 @@
-"""Delegating or taking back many vehicles: choose them, preview the effects, confirm, undo.
-
-Not here: the companies to choose from (`candidates.py`).
-"""
+"""Delegating or taking back many vehicles: choose them, preview the effects, confirm, undo."""
 
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -1,8 +1,4 @@
-"""The page of candidates: companies that vehicles may be delegated to.
-
-Not here: current delegations (`lists/delegations.py`), delegating vehicles and taking them back (`bulk.py`), the chain
-of a single vehicle and the rights on it (`chains.py`).
-"""
+"""The page of candidates: companies that vehicles may be delegated to."""
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet

@@ -1,7 +1,4 @@
-"""The page of a vehicle's chain: owner, delegations, director and driver as a diagram, and people's rights.
-
-Not here: delegating many vehicles (`bulk.py`), the vehicle's record (`records/vehicles.py`).
-"""
+"""The page of a vehicle's chain: owner, delegations, director and driver as a diagram, and people's rights."""
 
 from collections.abc import Sequence
 from typing import Any, Final, TypedDict

@@ -1,8 +1,6 @@
 """Taking a vehicle to drive it, and giving it back: the page that the code in its cab leads to.
 
 The code grants nothing: the rules of spec/rest 9.1 decide, as over REST and on the vehicle's page.
-
-Not here: the rules (`services/fleet/assignments.py`), the code (`codes.py`).
 """
 
 from typing import Final

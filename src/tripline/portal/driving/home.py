@@ -1,8 +1,6 @@
 """The driver's page: the vehicle driven now, the newest trips with their dearest event, the trend of the own score.
 
 REST has the same data: the person's trips by start, explanations, trends, the person's record (spec/rest 9.1).
-
-Not here: all figures of the score (`portal/scores/subjects.py`), taking a vehicle (`handover.py`).
 """
 
 from typing import Any, Final

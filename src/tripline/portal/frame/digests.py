@@ -6,8 +6,6 @@ a field changed here keeps the typed text.
 
     {{ ui.hidden("digest", digest) }}                               digest: digests.of(texts)
     digests.clash(form.text("digest"), now=texts, typed=typed)      in the transaction that saves
-
-Not here: the fields of a form and their labels (the module of the noun).
 """
 
 import hashlib

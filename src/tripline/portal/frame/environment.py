@@ -3,8 +3,6 @@
 Everything is escaped, and a missing value is an error. `components.html` and the other files of macros are imported
 without a context, so Jinja compiles and runs them once for all pages; the globals that they call read the current page
 (`Page`).
-
-Not here: the values of each template (`views.py`).
 """
 
 import functools

@@ -1,7 +1,4 @@
-"""Forms of records: their initial texts, and the check for changes that another user saved meanwhile.
-
-Not here: reading a form (`forms.py`), the digest (`digests.py`), the fields of a noun (its module).
-"""
+"""Forms of records: their initial texts, and the check for changes that another user saved meanwhile."""
 
 import re
 from collections.abc import Callable, Mapping

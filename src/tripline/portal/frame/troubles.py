@@ -3,8 +3,6 @@
 A visitor without a session is sent to the sign-in and back. A form submitted without a session, or before a new one, is
 returned with all typed values, ready to be submitted again. A form that changes a deleted record is returned with all
 typed values, for copying.
-
-Not here: the statuses of errors (`http/errors.py`).
 """
 
 from typing import Any, Final

@@ -1,7 +1,4 @@
-"""Vehicles that a bulk action left unchanged, with the reasons; numbers only of vehicles that the visitor may see.
-
-Not here: the bulk actions (`lists/bulk_vehicles.py`, `delegation/bulk.py`).
-"""
+"""Vehicles that a bulk action left unchanged, with the reasons; numbers only of vehicles that the visitor may see."""
 
 from collections.abc import Sequence
 

@@ -3,8 +3,6 @@
 Its form contains the event, its time, and a digest of the vehicles. The history provides the vehicles themselves, and
 their changes since. So the button fits into a notice regardless of the number of vehicles. If the visitor did the same
 to another vehicle within the same millisecond elsewhere, nothing is undone.
-
-Not here: undoing (`services/fleet/bulk_vehicles.py`, `services/fleet/bulk_delegations.py`).
 """
 
 from collections.abc import Collection, Iterable

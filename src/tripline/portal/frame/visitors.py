@@ -1,7 +1,4 @@
-"""Visitors: the account that opens a page, its values for every page, and its role's permissions.
-
-Not here: the credential (`http/authentication.py`), rows in reach (`services/`).
-"""
+"""Visitors: the account that opens a page, its values for every page, and its role's permissions."""
 
 import contextlib
 from collections.abc import Callable

@@ -1,7 +1,4 @@
-"""Lists sorted by name, divided into parts: the requested part, and the addresses of its neighbours.
-
-Not here: lists of the fleet with their filters and columns (`lists/tables.py`).
-"""
+"""Lists sorted by name, divided into parts: the requested part, and the addresses of its neighbours."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Generic, TypeVar

@@ -1,8 +1,6 @@
 """Pages of a draft of an import: its columns, its rows by verdict, the progress of its work, and the result.
 
 A draft has the same address in every state, so a closed page can be opened again.
-
-Not here: single rows (`rows.py`), the words for columns and faults (`texts.py`).
 """
 
 from collections.abc import Callable, Sequence

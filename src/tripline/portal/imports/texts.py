@@ -1,7 +1,4 @@
-"""Words of a draft: names of columns, contents of a row, and its faults.
-
-Not here: the pages that show them (`drafts.py`, `rows.py`).
-"""
+"""Words of a draft: names of columns, contents of a row, and its faults."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,7 +1,4 @@
-"""Pages of bulk import: the upload form, and the visitor's drafts.
-
-Not here: the draft itself (`drafts.py`), its rows (`rows.py`).
-"""
+"""Pages of bulk import: the upload form, and the visitor's drafts."""
 
 import asyncio
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""The list of all accounts, by e-mail address. Not here: one account (`admin/accounts.py`)."""
+"""The list of all accounts, by e-mail address."""
 
 from typing import Final
 

@@ -1,7 +1,4 @@
-"""The list of applications for a service account, undecided ones first.
-
-Not here: showing and deciding one application (`admin/applications.py`).
-"""
+"""The list of applications for a service account, undecided ones first."""
 
 from typing import Final
 

@@ -3,8 +3,6 @@ to.
 
 Each vehicle is changed or refused individually, by the rules for single vehicles. Each step links back to the list in
 the state in which the vehicles were chosen.
-
-Not here: the list (`vehicles.py`), one vehicle (`records/vehicles.py`), bulk delegation (`delegation/bulk.py`).
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,4 @@
-"""The list of companies: an operator and its partners, or all companies.
-
-Not here: one company (`records/companies.py`).
-"""
+"""The list of companies: an operator and its partners, or all companies."""
 
 from typing import Final
 

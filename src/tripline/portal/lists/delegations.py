@@ -1,8 +1,4 @@
-"""Lists of delegations between companies: vehicles delegated by the visitor's company, and vehicles delegated to it.
-
-Not here: candidates (`delegation/candidates.py`), delegating and taking back (`delegation/bulk.py`), the chain of a
-single vehicle (`delegation/chains.py`).
-"""
+"""Lists of delegations between companies: vehicles delegated by the visitor's company, and vehicles delegated to it."""
 
 from collections.abc import Sequence
 from functools import partial

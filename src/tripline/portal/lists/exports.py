@@ -1,7 +1,4 @@
-"""Exports of lists: request a file, show its progress, download it. An export is visible only to its owner.
-
-Not here: writing the files (`services/exports.py`).
-"""
+"""Exports of lists: request a file, show its progress, download it. An export is visible only to its owner."""
 
 import datetime as dt
 import unicodedata

@@ -1,4 +1,4 @@
-"""The list of the carrier lines in the company's devices. Not here: one line (`records/lines.py`)."""
+"""The list of the carrier lines in the company's devices."""
 
 from typing import Final
 

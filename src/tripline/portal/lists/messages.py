@@ -1,7 +1,4 @@
-"""The list of a company's messages: waiting, dead-lettered, or delivered without confirmation.
-
-Not here: sending them again (`pushes/pushes.py`).
-"""
+"""The list of a company's messages: waiting, dead-lettered, or delivered without confirmation."""
 
 from collections.abc import Sequence
 from typing import Any, Final

@@ -1,7 +1,4 @@
-"""The lists of directors and of drivers, of the visitor's company or of the company in the address.
-
-Not here: one person (`records/people.py`).
-"""
+"""The lists of directors and of drivers, of the visitor's company or of the company in the address."""
 
 from functools import partial
 from typing import Final

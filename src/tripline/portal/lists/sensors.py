@@ -1,4 +1,4 @@
-"""The list of sensors. Not here: one sensor (`records/sensors.py`)."""
+"""The list of sensors."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""The list of services: each service type with its operator. Not here: one company (`records/companies.py`)."""
+"""The list of services: each service type with its operator."""
 
 from typing import Final
 

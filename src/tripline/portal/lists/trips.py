@@ -1,7 +1,4 @@
-"""The list of trips by start: of a company, a vehicle or a driver, or of everything in reach, in a period.
-
-Not here: reading trips (`services/fleet/trip_lists.py`).
-"""
+"""The list of trips by start: of a company, a vehicle or a driver, or of everything in reach, in a period."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""The list of vehicles. Not here: one vehicle (`records/vehicles.py`)."""
+"""The list of vehicles."""
 
 from typing import Final
 

@@ -2,8 +2,6 @@
 
 It is sent as it comes: proxies must neither buffer nor compress it, and its headers ask them not to. An open stream
 does not prolong the session.
-
-Not here: the events (`services/live/audience.py`), their walk (`services/live/feed.py`).
 """
 
 import asyncio

@@ -2,8 +2,6 @@
 
 An address that a company registered may contain a password: pages show addresses without it, except the form in which
 an administrator changes them.
-
-Not here: the list of messages (`lists/messages.py`).
 """
 
 from typing import Any, Final

@@ -1,8 +1,6 @@
 """The page on which a company sets its push addresses and the messages it wants.
 
 Addresses are shown in full here, with user, password and query: only administrators see the form.
-
-Not here: the state of messages (`pushes.py`).
 """
 
 from collections.abc import Iterable, Mapping

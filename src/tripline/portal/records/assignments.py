@@ -2,8 +2,6 @@
 
 Each form contains the assignment it was rendered with. If another window changes the assignment meanwhile, the page
 shows the new one and keeps the choice, ready to be submitted again.
-
-Not here: the vehicle's own page (`vehicles.py`), rights on it (`delegation/chains.py`).
 """
 
 from collections.abc import Callable, Sequence

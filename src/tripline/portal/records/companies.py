@@ -1,7 +1,4 @@
-"""Pages of companies, the visitor's own and its partners: showing, registering, changing, deleting, history.
-
-Not here: the list (`lists/companies.py`), administrators (`people.py`), push addresses (`pushes/receivers.py`).
-"""
+"""Pages of companies, the visitor's own and its partners: showing, registering, changing, deleting, history."""
 
 from collections.abc import Mapping
 from functools import partial

@@ -1,7 +1,4 @@
-"""History in words: each event with its time, actor and changed fields.
-
-Not here: permissions on histories (`services/fleet/history.py`).
-"""
+"""History in words: each event with its time, actor and changed fields."""
 
 from collections.abc import Collection
 from typing import Any, Final

@@ -2,8 +2,6 @@
 
 An activation is requested, not awaited: its page refreshes itself until the result is final; without scripts the
 visitor reloads it.
-
-Not here: the sensor's record (`sensors.py`).
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 """Pages of directors, drivers and administrators: showing, registering, changing and deleting them, and their history.
 
-An administrator is shown on the page of the company. Not here: the lists (`lists/people.py`), the own account.
+An administrator is shown on the page of the company.
 """
 
 from collections.abc import Callable, Coroutine

@@ -1,7 +1,4 @@
-"""Pages of a sensor: its record and device, registering, changing and deleting it, its token and its history.
-
-Not here: the list (`lists/sensors.py`), mounting and calls (`mounting.py`), its line (`lines.py`).
-"""
+"""Pages of a sensor: its record and device, registering, changing and deleting it, its token and its history."""
 
 from typing import Final
 

@@ -2,8 +2,6 @@
 
 With a dispute in the address, the choice accepts that dispute. The form contains the driver it was rendered with; if
 another window changes the driver meanwhile, the page shows the new one and keeps the choice.
-
-Not here: who may correct it (`services/scores/corrections.py`), the trip's own page.
 """
 
 from typing import Any, Final

@@ -1,7 +1,4 @@
-"""Pages of a vehicle: its record and relations, registering, changing and deleting it, and its history.
-
-Not here: the list (`lists/vehicles.py`), director and driver (`assignments.py`), delegations, mounting of sensors.
-"""
+"""Pages of a vehicle: its record and relations, registering, changing and deleting it, and its history."""
 
 from typing import Final
 

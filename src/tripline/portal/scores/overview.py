@@ -1,7 +1,4 @@
-"""The overview of scores: what needs attention, and why. Drivers go to their own scores.
-
-Not here: finding it (`services/scores/attention.py`), pages of one vehicle, person or company (`subjects.py`).
-"""
+"""The overview of scores: what needs attention, and why. Drivers go to their own scores."""
 
 from litestar.response import Response
 

@@ -2,8 +2,6 @@
 the rescoring.
 
 REST has the same: policies, previews, rescorings (spec/rest 10.2, 10.4). Policies are added with `tripline policy`.
-
-Not here: policies in words (`policy_words.py`), choosing (`services/scores/policy_service.py`).
 """
 
 from collections.abc import Sequence

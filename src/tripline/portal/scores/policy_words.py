@@ -1,7 +1,4 @@
-"""Scoring policies in sentences that say what each weighs, and the numbers in which two differ.
-
-Not here: the rules (`scoring/rules.py`), choosing a policy (`policies.py`).
-"""
+"""Scoring policies in sentences that say what each weighs, and the numbers in which two differ."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -2,8 +2,6 @@
 most; the ranking in a company.
 
 REST has the same data: trends, rankings, scores of trips (spec/rest 10.5).
-
-Not here: the chart (`charts.py`), the figures (`services/scores/trends.py`).
 """
 
 import math

@@ -1,7 +1,4 @@
-"""Pages of share links: making one for a vehicle or a trip, the list of a company's links, ending one.
-
-Not here: the page behind a link (`shared.py`).
-"""
+"""Pages of share links: making one for a vehicle or a trip, the list of a company's links, ending one."""
 
 from collections.abc import Callable
 from functools import partial

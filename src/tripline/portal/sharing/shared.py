@@ -2,8 +2,6 @@
 
 The page itself is the same for every link. Its script sends the secret behind the `#` once, and gets a cookie that is
 sent to the addresses below the page alone. Each answer checks the link anew.
-
-Not here: making and ending links (`links.py`).
 """
 
 import asyncio

@@ -1,7 +1,4 @@
-"""Contesting a trip or one of its events from its page, withdrawing that, and deciding it with a preview.
-
-Not here: the rules of disputes (`services/scores/disputes.py`), the trip's page (`trip_page.py`).
-"""
+"""Contesting a trip or one of its events from its page, withdrawing that, and deciding it with a preview."""
 
 import asyncio
 from typing import Final

@@ -1,7 +1,4 @@
-"""Costs of a trip in the reader's words: the sentence on top of its page, and a row for each event.
-
-Not here: the costs themselves (`services/scores/explanation.py`), the page (`trip_page.py`).
-"""
+"""Costs of a trip in the reader's words: the sentence on top of its page, and a row for each event."""
 
 import collections
 import itertools

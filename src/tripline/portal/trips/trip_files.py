@@ -1,7 +1,4 @@
-"""A trip on paper, as a file, and as the raw reports of its device.
-
-Not here: the forms of files (`services/scores/track.py`), the trip's page (`trip_page.py`).
-"""
+"""A trip on paper, as a file, and as the raw reports of its device."""
 
 import asyncio
 import math
