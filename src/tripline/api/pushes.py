@@ -5,6 +5,7 @@ The company's record has their address and the wanted kinds (`companies.py`).
 
 from litestar.types import ASGIApp
 
+from tripline.domain import fields
 from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.ids import SensorId
 from tripline.http import answers, changes, pages, parameters, permission, reads
@@ -78,12 +79,11 @@ async def resend(request: Call) -> ASGIApp:
     context = context_of(request)
     actor, company_id = await permission.admitted_to(request, Thing.COMPANY, parameters.company_id)
     sent = rest_bodies.read(await parameters.json_object(request), rest_pushes.Resend)
-    sensor_id = rest_pushes.resent_sensor(sent)
     now_ms = context.clock()
     which = Which(
         company_id=company_id,
+        sensor_id=SensorId(fields.uuid("sensorId", sent.sensor_id)) if sent.sensor_id else None,
         message_ids=rest_pushes.resent_ids(sent),
-        sensor_id=None if sensor_id is None else SensorId(sensor_id),
         until_ms=now_ms,
         unconfirmed=sent.unconfirmed or False,
     )

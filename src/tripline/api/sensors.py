@@ -62,7 +62,7 @@ async def register(request: Call) -> ASGIApp:
     body = await parameters.json_object(request)
     sent = rest_bodies.read(body, rest_sensors.SensorRequest)
     said = rest_sensors.registration_fields(msgspec.structs.asdict(sent))
-    registration = sensors.registration(linked=rest_sensors.names_carrier(sent), **said)
+    registration = sensors.registration(linked=isinstance(sent.additional_info, rest_sensors.CarrierInfo), **said)
 
     def work(tx: WriteTx) -> rest_sensors.SensorRecord:
         new = service.register(tx, **changes.by(request, actor), registration=registration)

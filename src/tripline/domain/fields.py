@@ -15,7 +15,7 @@ from enum import Enum
 from functools import cache
 from typing import Any, Final, TypeVar, TypeVarTuple, Unpack, cast
 
-from tripline.domain import keys
+from tripline.domain import ids, keys
 from tripline.domain.refusals import BadParameter, Refusal, Word
 
 T = TypeVar("T")
@@ -179,6 +179,14 @@ def number(name: str, value: str | None) -> str:
     if not keys.key(checked):
         raise BadParameter.missing(name)
     return checked
+
+
+def uuid(name: str, value: str) -> str:
+    """The canonical form of an id in either letter case."""
+    known = ids.canonical(value)
+    if known is None:
+        raise BadParameter("uuid", field=name)
+    return known
 
 
 def email(name: str, value: str | None) -> str:

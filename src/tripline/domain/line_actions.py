@@ -179,10 +179,7 @@ def _text(name: str, value: str | None) -> str | None:
 
 
 def _company(name: str, value: str | None) -> str | None:
-    known = ids.canonical(value) if value else None
-    if value and known is None:
-        raise BadParameter("uuid", field=name)
-    return known
+    return fields.uuid(name, value) if value else None
 
 
 def _instant(value: int | None) -> int | None:

@@ -12,7 +12,7 @@ import msgspec
 from litestar.exceptions import InternalServerException
 from litestar.exceptions.http_exceptions import RequestEntityTooLarge
 
-from tripline.domain import access, ids
+from tripline.domain import access, fields
 from tripline.domain.access import Actor
 from tripline.domain.ids import CompanyId, SensorId, TripId, VehicleId
 from tripline.domain.refusals import BadParameter
@@ -56,10 +56,7 @@ def vehicle_id(request: Call) -> VehicleId:
 
 def uuid_of(text: str, name: str) -> str:
     """The canonical form of an id in either letter case. Raises `BadParameter` when it is not a UUID."""
-    known = ids.canonical(text)
-    if known is None:
-        raise BadParameter("uuid", field=name)
-    return known
+    return fields.uuid(name, text)
 
 
 def query_text(query: Query, name: str) -> str | None:

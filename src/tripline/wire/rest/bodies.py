@@ -93,11 +93,6 @@ def _known_type(name: str) -> str:
     return name if known is None else known
 
 
-def if_set(value: Any) -> Any:
-    """The value, or UNSET, which leaves the key out of the answer."""
-    return UNSET if value is None else value
-
-
 def number(value: float) -> float:
     """The number in its usual form: 2018, not 2018.0."""
     return int(value) if value == int(value) else value

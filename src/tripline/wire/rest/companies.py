@@ -16,7 +16,7 @@ from tripline.domain.refusals import BadParameter
 from tripline.wire.described import about
 from tripline.wire.rest import examples
 from tripline.wire.rest.base import Id, record_of
-from tripline.wire.rest.bodies import if_set, one_name
+from tripline.wire.rest.bodies import one_name
 
 _OPERATOR = {"id": "a1f0e7c0-c801-11ef-9d5c-6b1f6f2a4c11"}
 
@@ -162,7 +162,7 @@ def company_record(
     return record_of(
         CompanyRecord,
         company,
-        pic_passwd=if_set(password),
+        pic_passwd=UNSET if password is None else password,
         skt_manager_name=company.provider_manager_name if "sktManagerName" in sent else UNSET,
         skt_manager_email=company.provider_manager_email if "sktManagerEmail" in sent else UNSET,
         token_prefix=company.token_prefix if with_prefix else UNSET,

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from tripline.domain import ids
+from tripline.domain import fields
 from tripline.domain.refusals import BadParameter
 from tripline.wire.described import about
 from tripline.wire.rest import examples
@@ -90,7 +90,4 @@ def id_of(sent: Id | str | None, name: str) -> str:
     text = sent.id if isinstance(sent, Id) else sent
     if not text:
         raise BadParameter.missing(name)
-    known = ids.canonical(text)
-    if known is None:
-        raise BadParameter("uuid", field=name)
-    return known
+    return fields.uuid(name, text)

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from tripline.domain import ids, pushes
+from tripline.domain import fields, pushes
 from tripline.domain.pushes import Mute, Parked
 from tripline.domain.refusals import BadParameter
 from tripline.wire.described import about, example_of
@@ -126,16 +126,4 @@ def resent_ids(sent: Resend) -> list[str] | None:
         return None
     if len(sent.ids) > IDS_MAX:
         raise BadParameter("ids_many", field="ids", most=IDS_MAX)
-    return [_uuid("ids", text) for text in sent.ids]
-
-
-def resent_sensor(sent: Resend) -> str | None:
-    """The sensor that a request names, canonical. Raises `BadParameter`."""
-    return _uuid("sensorId", sent.sensor_id) if sent.sensor_id else None
-
-
-def _uuid(name: str, text: str) -> str:
-    known = ids.canonical(text)
-    if known is None:
-        raise BadParameter("uuid", field=name)
-    return known
+    return [fields.uuid("ids", text) for text in sent.ids]

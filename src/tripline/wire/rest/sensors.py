@@ -133,11 +133,6 @@ def require_carriers_own(info: object, sensor: Sensor) -> None:
             raise fields.read_only(name, writer=fields.Writer.CARRIER)
 
 
-def names_carrier(sent: SensorRequest) -> bool:
-    """Return whether a registration is for a carrier-linked device, whose line the carrier opens later."""
-    return isinstance(sent.additional_info, CarrierInfo)
-
-
 def sensor_record(sensor: Sensor) -> SensorRecord:
     """The record."""
     line, info = sensor.line, sensor.additional_info
