@@ -73,7 +73,7 @@ class Box:
     _progressed: bool = False
     """True if the platform acknowledged messages of this connection, or none is in flight at its end."""
     _replies: int = 0
-    _nap: asyncio.Future[bool] | None = None
+    _hurried: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def run(self, ready: asyncio.Future[Iterator[Step]], pace: Pace) -> None:
         """Connect, send the steps once `ready` has them, wait for all acknowledgements, then leave."""
@@ -107,23 +107,19 @@ class Box:
 
     def hurry(self) -> None:
         """Stop waiting for later steps."""
-        if self._nap is not None and not self._nap.done():
-            self._nap.set_result(False)
+        self._hurried.set()
 
     async def _until(self, pace: Pace, due_s: float) -> bool:
         """Wait until a step is due; false if it is due later, but the device is to hurry."""
-        loop = asyncio.get_running_loop()
-        wait_s = pace.wait_s(due_s, loop.time())
+        wait_s = pace.wait_s(due_s, asyncio.get_running_loop().time())
         if wait_s <= 0:
             await asyncio.sleep(0)  # even in a hurry, let others run and acknowledgements arrive
             return True
-        nap: asyncio.Future[bool] = loop.create_future()
-        self._nap = nap
-        alarm = loop.call_later(wait_s, _wake, nap)
         try:
-            return await nap
-        finally:
-            alarm.cancel()
+            async with asyncio.timeout(wait_s):
+                return not await self._hurried.wait()
+        except TimeoutError:
+            return True
 
     def _cut(self, step: Cut) -> None:
         self._away_s = step.away_s
@@ -240,8 +236,3 @@ class Box:
             return
         connection.leave()
         await connection.ended  # at the latest when the connection gives up waiting for the platform
-
-
-def _wake(nap: "asyncio.Future[bool]") -> None:
-    if not nap.done():
-        nap.set_result(True)
