@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from tripline.ports.maps import RoadMatcher
-from tripline.roads.located import Located, Road
-from tripline.scoring.drives import Drives
 from tripline.scoring.rules import EventType, Rules
 from tripline.services.scores import arrays, findings, judgement
 from tripline.services.scores.findings import Stretch, TripFindings
@@ -57,20 +55,6 @@ def of_trip(
     speed limits; None: no limits.
     """
     placed = judgement.located(arrays.loaded([judgement.track(task)]).drives, roads)
-    return _explained(judgement.found(placed, task, rules, utc_offset_ms=utc_offset_ms), kept)
-
-
-def of_drive(
-    drives: Drives,
-    task: Task,
-    rules: Rules,
-    kept: Sequence[StoredEvent],
-    *,
-    utc_offset_ms: int,
-    roads: Sequence[Road] = (),
-) -> Explanation:
-    """Like `of_trip`, with limits already added to the samples; `drives.road` indexes `roads`."""
-    placed = Located(drives, roads, [()])
     return _explained(judgement.found(placed, task, rules, utc_offset_ms=utc_offset_ms), kept)
 
 

@@ -10,7 +10,7 @@ from tests.support.scoring_rows import COMPANY, DRIVER, START_MS, drive, played,
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.refusals import Kind
-from tripline.roads.located import Road
+from tripline.roads.located import Located, Road
 from tripline.scoring.quality import LimitSource
 from tripline.scoring.rules import EventType, Harsh, Rules, Scoring, Style, read
 from tripline.services.scores import arrays, explanation, judgement, reads
@@ -133,7 +133,7 @@ def test_stretch_says_how_its_limit_is_known_and_another_source_begins_another()
         limit_source=np.where(second < 8, LimitSource.IMPLIED, LimitSource.ROAD_CLASS).astype(np.int8),
     )
 
-    told = explanation.of_drive(drives, task, Rules(), (), utc_offset_ms=0)
+    told = judgement.found(Located(drives, (), [()]), task, Rules(), utc_offset_ms=0)
 
     assert [(each.limit_source, each.limit_kmh, each.seconds) for each in told.stretches] == [
         (LimitSource.DEFAULT, 110, 5.0),
@@ -153,7 +153,7 @@ def test_limits_are_runs_of_one_limit_from_one_source_on_one_road():
         road=np.repeat([0, 1, 2, -1, 3], [4, 4, 4, 4, 4]).astype(np.int32),
     )
 
-    told = explanation.of_drive(drives, task, Rules(), (), utc_offset_ms=0, roads=roads).limits
+    told = judgement.found(Located(drives, roads, [()]), task, Rules(), utc_offset_ms=0).limits
 
     assert [(each.limit_kmh, each.limit_source, each.road) for each in told] == [
         (50, LimitSource.TAGGED, roads[0]),
