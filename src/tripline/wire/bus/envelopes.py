@@ -27,6 +27,9 @@ Payload = Annotated[
         '{"tid":88,"lat":37.497952,"lon":127.027619,"sp":43,"clt":1735689600000}',
     ),
 ]
+Driver = Annotated[
+    str | None, about("driver, bare UUID; the placeholder when nobody is known", "13814000-1dd2-11b2-8080-808080808080")
+]
 DeviceType = Annotated[str, about("device type: GPS, OBD, ADAS, BLACKBOX, DTAG, DTG, AVN", "OBD")]
 
 
@@ -66,10 +69,7 @@ class TripData(Common, kw_only=True):
     end_ts: Annotated[int | None, about("end of the trip, epoch ms", 1735690500000)] = None
     start_dt: Annotated[str | int | None, about(f"start: {_LOCAL}", "2025-01-01 09:00:00")] = None
     end_dt: Annotated[str | int | None, about(f"end: {_LOCAL}", "2025-01-01 09:15:00")] = None
-    user_id: Annotated[
-        str | None,
-        about("driver, bare UUID; the placeholder when nobody is known", "13814000-1dd2-11b2-8080-808080808080"),
-    ] = None
+    user_id: Driver = None
 
 
 class EventData(Common, kw_only=True):
@@ -80,10 +80,7 @@ class EventData(Common, kw_only=True):
     event_ts: Annotated[int | None, about("time of the event, epoch ms", 1735689930000)] = None
     event_dt: Annotated[str | int | None, about(f"time of the event: {_LOCAL}", "2025-01-01 09:05:30")] = None
     trip_id: Annotated[str | None, about("the customer's id of the trip", _TRIP)] = None
-    user_id: Annotated[
-        str | None,
-        about("driver, bare UUID; the placeholder when nobody is known", "13814000-1dd2-11b2-8080-808080808080"),
-    ] = None
+    user_id: Driver = None
 
 
 class LatestTrip(msgspec.Struct, rename="camel", kw_only=True):

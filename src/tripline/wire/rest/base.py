@@ -2,7 +2,7 @@
 
 import functools
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, Final, TypeAlias, TypeVar, get_args, get_type_hints
 
 import msgspec
 
@@ -71,6 +71,12 @@ class Page(msgspec.Struct, rename="camel"):
     has_next: bool
 
 
+IdOffset: TypeAlias = Annotated[
+    str,
+    about("id of the last item of this page; the next page begins after it", "6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"),
+]
+
+
 class TimeLink(msgspec.Struct, frozen=True, rename="camel", tag=False):
     """Query of the next page of a list ordered by time."""
 
@@ -80,12 +86,7 @@ class TimeLink(msgspec.Struct, frozen=True, rename="camel", tag=False):
     ]
     end_time: Annotated[int | None, about("as asked for: up to this time, epoch ms; null: up to now", None)]
     asc_order: Annotated[bool, about("as asked for: true: oldest first", False)]
-    id_offset: Annotated[
-        str,
-        about(
-            "id of the last item of this page; the next page begins after it", "6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"
-        ),
-    ]
+    id_offset: IdOffset
     by: Annotated[
         str | msgspec.UnsetType, about("as asked for: `event`; only in analytics pages that go by it", "event")
     ] = msgspec.UNSET
@@ -100,12 +101,7 @@ class TextLink(msgspec.Struct, frozen=True, rename="camel", tag=False):
         str | None, about("names of the list are below this text; null: every name", "12\uffff")
     ]
     text_offset: Annotated[str, about("name of the last item of this page", "12가3456")]
-    id_offset: Annotated[
-        str,
-        about(
-            "id of the last item of this page; the next page begins after it", "6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"
-        ),
-    ]
+    id_offset: IdOffset
 
 
 class HealthCheck(msgspec.Struct, frozen=True):

@@ -9,6 +9,8 @@ from tripline.wire.rest import examples, quality
 from tripline.wire.rest.base import Id
 from tripline.wire.rest.disputes import Dispute
 
+_WITHOUT_IT = "the score if it did not count, as after an accepted dispute; null: no score"
+
 
 class HarshEvent(msgspec.Struct, frozen=True, rename="camel"):
     """One manoeuvre and its cost."""
@@ -34,9 +36,7 @@ class HarshEvent(msgspec.Struct, frozen=True, rename="camel"):
     ]
     annulled: Annotated[Id | None, about("the accepted dispute for which it does not count", None)]
     cost: Annotated[float, about("points", 1.25)]
-    without_it: Annotated[
-        float | None, about("the score if it did not count, as after an accepted dispute; null: no score", 99.52)
-    ]
+    without_it: Annotated[float | None, about(_WITHOUT_IT, 99.52)]
 
 
 class OverspeedStretch(msgspec.Struct, frozen=True, rename="camel"):
@@ -66,9 +66,7 @@ class OverspeedStretch(msgspec.Struct, frozen=True, rename="camel"):
     seconds: Annotated[float, about("seconds above `countedAbove`", 12.0)]
     annulled: Annotated[Id | None, about("the accepted dispute for which it does not count", None)]
     cost: Annotated[float, about("points", 0.48)]
-    without_it: Annotated[
-        float | None, about("the score if it did not count, as after an accepted dispute; null: no score", 98.75)
-    ]
+    without_it: Annotated[float | None, about(_WITHOUT_IT, 98.75)]
 
 
 class StyleItem(msgspec.Struct, frozen=True, rename="camel"):
@@ -80,9 +78,7 @@ class StyleItem(msgspec.Struct, frozen=True, rename="camel"):
     pos_lon: Annotated[float, about("longitude where it began", 126.978)]
     peak: Annotated[float, about("of a braking the greatest rate, km/h per second; of a corner the greatest g", 7.5)]
     cost: Annotated[float, about("points", 0.2)]
-    without_it: Annotated[
-        float | None, about("the score if it did not count, as after an accepted dispute; null: no score", 98.47)
-    ]
+    without_it: Annotated[float | None, about(_WITHOUT_IT, 98.47)]
 
 
 class LimitStretch(msgspec.Struct, frozen=True, rename="camel"):

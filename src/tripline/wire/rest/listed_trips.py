@@ -10,6 +10,7 @@ from tripline.domain.vehicle_days import Drive, Ends, Point, VehicleDay
 from tripline.wire.described import about, example_of
 from tripline.wire.rest import examples, quality
 from tripline.wire.rest.base import Id, record_of
+from tripline.wire.rest.positions import PlaceName
 from tripline.wire.rest.tracks import NO_FIX, SAMPLES, NoFix, Samples
 
 
@@ -18,12 +19,7 @@ class PlaceRecord(msgspec.Struct, frozen=True):
 
     lat: Annotated[float, about("latitude", 37.5665)]
     lon: Annotated[float, about("longitude", 126.978)]
-    name: Annotated[
-        str | None,
-        about(
-            "road and place by the map, in the language of the request; null: no map names it", "Sejong-daero, Jung-gu"
-        ),
-    ]
+    name: PlaceName
 
 
 _PLACE = example_of(PlaceRecord)

@@ -1,6 +1,6 @@
 """JSON of live positions (spec/positions L8)."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
@@ -8,6 +8,11 @@ from tripline.domain.positions import Position
 from tripline.wire.described import about, example_of
 from tripline.wire.rest import examples
 from tripline.wire.rest.base import Id
+
+PlaceName: TypeAlias = Annotated[
+    str | None,
+    about("road and place by the map, in the language of the request; null: no map names it", "Sejong-daero, Jung-gu"),
+]
 
 
 class PositionRecord(msgspec.Struct, rename="camel", kw_only=True):
@@ -43,12 +48,7 @@ class WhereaboutsRecord(PositionRecord, rename="camel", kw_only=True):
             50.0,
         ),
     ]
-    place: Annotated[
-        str | None,
-        about(
-            "road and place by the map, in the language of the request; null: no map names it", "Sejong-daero, Jung-gu"
-        ),
-    ]
+    place: PlaceName
     latest_trip_id: Annotated[Id | None, about("id of the newest trip; null: none", examples.TRIP)]
     shareable: Annotated[bool, about("true if the caller may make share links to the vehicle", True)]
 

@@ -19,6 +19,8 @@ from tripline.wire.device import values as device_values
 from tripline.wire.rest import examples, quality
 from tripline.wire.rest.base import Id, record_of
 
+Sender = Annotated[Id, about("the sensor that sent it; the placeholder when it was deleted since", examples.SENSOR)]
+
 
 class TripRecord(msgspec.Struct, rename="camel", kw_only=True):
     """A trip; `endTs` and `endDt` are null while it is open."""
@@ -27,9 +29,7 @@ class TripRecord(msgspec.Struct, rename="camel", kw_only=True):
     created_time: Annotated[int, about("when the record was made, epoch ms: at the first sample", 1735689600000)]
     company_id: Annotated[Id, about("the company that owns the vehicle", examples.COMPANY)]
     vehicle_id: Annotated[Id, about("the vehicle; the placeholder when the sensor was on none", examples.VEHICLE)]
-    sensor_id: Annotated[
-        Id, about("the sensor that sent it; the placeholder when it was deleted since", examples.SENSOR)
-    ]
+    sensor_id: Sender
     user_id: Annotated[Id, about("who drove at the start; the placeholder when nobody was set", examples.PERSON)]
     device_type: Annotated[str, about("sort of the device: GPS, OBD, ADAS, BLACKBOX, DTAG, DTG or AVN", "GPS")]
     service_type: Annotated[str, about("the service of the company", "ace")]
@@ -73,9 +73,7 @@ class MicrotripRecord(msgspec.Struct, rename="camel", kw_only=True):
     id: Annotated[Id, about("id of the microtrip", examples.EVENT)]
     created_time: Annotated[int, about("when the record was made, epoch ms", 1735689660000)]
     trip_id: Annotated[Id, about("the trip it belongs to", examples.TRIP)]
-    sensor_id: Annotated[
-        Id, about("the sensor that sent it; the placeholder when it was deleted since", examples.SENSOR)
-    ]
+    sensor_id: Sender
     vehicle_id: Annotated[Id, about("the vehicle; the placeholder when the sensor was on none", examples.VEHICLE)]
     company_id: Annotated[Id, about("the company that owns the vehicle", examples.COMPANY)]
     device_type: Annotated[str, about("sort of the device: GPS, OBD, ADAS, BLACKBOX, DTAG, DTG or AVN", "GPS")]
