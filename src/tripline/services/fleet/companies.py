@@ -154,23 +154,23 @@ def admit_to_service_type(tx: ReadTx, *, actor: Actor, service_type: str | None)
 
     Raises `Forbidden` for another one than the actor's own, whether it exists or not.
     """
-    _listing(tx, actor, service_type)
+    within(tx, actor, service_type)
 
 
 def listed(tx: ReadTx, *, actor: Actor, service_type: str | None, window: lists.Window) -> Sequence[Company]:
     """The companies within the actor's reach, by name. Raises `Forbidden` and `UnknownOffset`."""
-    scope, within = _listing(tx, actor, service_type)
-    return rows.listed(tx, scope, within, window)
+    scope, known = within(tx, actor, service_type)
+    return rows.listed(tx, scope, known, window)
 
 
 def count_partners(tx: ReadTx, *, actor: Actor, service_type: str | None) -> int:
     """How many partners are within the actor's reach. Raises `Forbidden`."""
-    scope, within = _listing(tx, actor, service_type)
-    return listing.LIST.count(tx, scope, listing.Filters(service_type=within, operators=False))
+    scope, known = within(tx, actor, service_type)
+    return listing.LIST.count(tx, scope, listing.Filters(service_type=known, operators=False))
 
 
-def _listing(tx: ReadTx, actor: Actor, service_type: str | None) -> tuple[Scope, str | None]:
-    """The scope of a list of companies and its service type; None: of all."""
+def within(tx: ReadTx, actor: Actor, service_type: str | None) -> tuple[Scope, str | None]:
+    """The scope of a list of companies and its service type; None: of all. Raises `Forbidden`."""
     scope = access.scope_of(actor, Action.COMPANY_LIST)
     if Reach.ANY in scope.reaches:
         return scope, service_type

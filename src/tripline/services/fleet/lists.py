@@ -85,11 +85,8 @@ def _of_companies(tx: ReadTx, actor: Actor, filters: companies.Filters) -> tuple
     scope = access.scope_of(actor, Action.COMPANY_LIST)
     if Reach.ANY in scope.reaches or actor.company_id is None:
         return scope, filters
-    own = company_service.own(tx, actor=actor)
-    if not own.master:
-        # A partner has no partners of its own; asked for them, the store would look through its whole service type.
-        scope = replace(scope, reaches=scope.reaches & {Reach.OWN_COMPANY})
-    return scope, replace(filters, service_type=own.service_type)
+    scope, service_type = company_service.within(tx, actor, None)
+    return scope, replace(filters, service_type=service_type)
 
 
 VEHICLES: Final[Listing[vehicles.Filters, ListedVehicle]] = Listing(
