@@ -14,7 +14,7 @@ from tripline.http.context import Call, context_of
 from tripline.http.operations import Value, operation
 from tripline.services.accounts import sessions as service
 from tripline.store.transactions import ReadTx
-from tripline.wire.rest import sessions as rest_sessions
+from tripline.wire.rest import accounts as rest_accounts
 from tripline.wire.rest.base import Page
 
 _KEEP: Final = Value("keepCurrent", bool, "true: the session of this request goes on", True)
@@ -29,7 +29,7 @@ async def log_out(request: Call) -> ASGIApp:
     return answers.ok({})
 
 
-@operation("GET", "/api/tre/v1/sessions", access=Gate.ACCOUNT, answer=pages.timed(rest_sessions.SessionRecord))
+@operation("GET", "/api/tre/v1/sessions", access=Gate.ACCOUNT, answer=pages.timed(rest_accounts.SessionRecord))
 async def list_own(request: Call) -> ASGIApp:
     """The caller's own sessions, by when they were opened."""
 
@@ -38,7 +38,7 @@ async def list_own(request: Call) -> ASGIApp:
         return reads.by_time(
             request,
             lambda span: service.listed(tx, actor=actor, now_ms=now_ms, span=span),
-            record=lambda session: rest_sessions.session_record(session, current=current),
+            record=lambda session: rest_accounts.session_record(session, current=current),
             id_of=lambda session: session.id,
         )
 

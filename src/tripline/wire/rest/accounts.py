@@ -1,14 +1,15 @@
-"""JSON of accounts: log-in, refresh, passwords, applications for a service account.
+"""JSON of accounts: log-in, refresh, sessions, passwords, applications for a service account.
 
 The answers of log-in and refresh are flat, strings only, because a client copies every key (spec/rest 2). Fields
 of an application follow spec/rest 8.5, with the names that a company's registration uses where it has the same.
 """
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from tripline.domain.account_sessions import Session
 from tripline.domain.applications import Application
 from tripline.wire.described import about
 from tripline.wire.rest import examples
@@ -65,6 +66,27 @@ class TokenPair(msgspec.Struct, rename="camel"):
 
     token: Token
     refresh_token: RefreshToken
+
+
+class SessionRecord(msgspec.Struct, rename="camel", kw_only=True):
+    """A session of the caller's own account."""
+
+    id: Annotated[Id, about("id of the session", {"id": "0e0a5a52-95c1-4f0b-a1c2-6f7d3d0b9a11"})]
+    created_time: Annotated[int, about("when somebody logged in or signed in, epoch ms", 1735689600000)]
+    kind: Annotated[
+        Literal["rest", "browser"],
+        about("`rest`: a log-in that got tokens; `browser`: a sign-in with a browser", "rest"),
+    ]
+    prolonged_time: Annotated[
+        int,
+        about(
+            "when it was prolonged last, by its refresh token or by a request of its browser, epoch ms", 1735693200000
+        ),
+    ]
+    expires_time: Annotated[int, about("when it ends unless it is prolonged, epoch ms", 1736294400000)]
+    agent: Annotated[str | None, about("what the client called itself (`User-Agent`); null: nothing", "curl/8.9.1")]
+    address: Annotated[str | None, about("from where it was opened; null: not known", "192.0.2.7")]
+    current: Annotated[bool, about("whether this request belongs to it", True)]
 
 
 class ChangePassword(msgspec.Struct, rename="camel", kw_only=True):
@@ -151,3 +173,8 @@ def said(sent: ApplicationRequest) -> dict[str, Any]:
 def application_record(application: Application) -> ApplicationRecord:
     """The record."""
     return record_of(ApplicationRecord, application, decided_by=id_or_unset(application.decided_by_id))
+
+
+def session_record(session: Session, *, current: str | None) -> SessionRecord:
+    """The record; `current` is the id of the requesting session."""
+    return record_of(SessionRecord, session, prolonged_time=session.rotated_ms, current=session.id == current)
