@@ -3,13 +3,14 @@
 import datetime
 import zoneinfo
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from tripline.domain.disputes import Dispute, State
 from tripline.language import catalogue
 from tripline.language.catalogue import Language
 from tripline.ports.mails import Letter
 from tripline.scoring.rules import EventType
+from tripline.store.scores.disputes import Drive
 
 
 class Kind(StrEnum):
@@ -36,47 +37,34 @@ _EVENTS: Final = {
 }
 
 
-def approved(*, recipient: str, name: str, service: str, link: str, hours: float, language: Language) -> Letter:
+class Recipient(NamedTuple):
+    """To whom a letter goes."""
+
+    address: str
+    name: str
+    language: Language
+
+
+def approved(to: Recipient, *, service: str, link: str, hours: float) -> Letter:
     """The service account was granted; the link sets its password."""
-    text = catalogue.text(
-        "mail.approved",
-        language,
-        name=name,
-        service=service,
-        recipient=recipient,
-        link=link,
-        about=_about(hours, language),
-    )
-    return Letter(recipient, catalogue.text("mail.approved.subject", language), text)
+    values = {"service": service, "recipient": to.address, "link": link, "about": _about(hours, to.language)}
+    return _letter(to, "mail.approved.subject", "mail.approved", **values)
 
 
-def rejected(*, recipient: str, name: str, service: str, reason: str, language: Language) -> Letter:
+def rejected(to: Recipient, *, service: str, reason: str) -> Letter:
     """The application was rejected, and why."""
-    text = catalogue.text("mail.rejected", language, name=name, service=service, reason=reason)
-    return Letter(recipient, catalogue.text("mail.rejected.subject", language), text)
+    return _letter(to, "mail.rejected.subject", "mail.rejected", service=service, reason=reason)
 
 
-def reset(*, recipient: str, name: str, link: str, hours: float, language: Language) -> Letter:
+def reset(to: Recipient, *, link: str, hours: float) -> Letter:
     """A reset was requested; the link sets a new password."""
-    text = catalogue.text(
-        "mail.reset", language, name=name, recipient=recipient, link=link, about=_about(hours, language)
-    )
-    return Letter(recipient, catalogue.text("mail.reset.subject", language), text)
+    values = {"recipient": to.address, "link": link, "about": _about(hours, to.language)}
+    return _letter(to, "mail.reset.subject", "mail.reset", **values)
 
 
-def decided(
-    found: Dispute,
-    *,
-    recipient: str,
-    name: str,
-    vehicle_no: str | None,
-    begin_ms: int,
-    zone: zoneinfo.ZoneInfo,
-    language: Language,
-) -> Letter:
-    """The dispute was accepted or rejected. `begin_ms`: start of its trip; times are given in `zone`."""
-
-    facts = _trip(vehicle_no, begin_ms, zone, language)
+def decided(found: Dispute, to: Recipient, *, drive: Drive, zone: zoneinfo.ZoneInfo) -> Letter:
+    """The dispute about this drive was accepted or rejected; times are given in `zone`."""
+    language, facts = to.language, _trip(drive, zone, to.language)
     if found.event is None:
         facts.append(catalogue.text("mail.dispute.whole", language))
     else:
@@ -86,24 +74,24 @@ def decided(
     facts += _scores(found, language)
     if found.answer:
         facts += ["", catalogue.text("mail.dispute.answer", language), "", found.answer]
-    key, subject = _DECISIONS[found.state]
-    text = catalogue.text(key, language, name=name, facts="\n".join(facts))
-    return Letter(recipient, catalogue.text(subject, language), text)
+    text, subject = _DECISIONS[found.state]
+    return _letter(to, subject, text, facts="\n".join(facts))
 
 
-def drove(
-    *, recipient: str, name: str, vehicle_no: str | None, begin_ms: int, zone: zoneinfo.ZoneInfo, language: Language
-) -> Letter:
-    """The recipient is now the driver of a past trip, which may be disputed. `begin_ms`: its start."""
-    facts = _trip(vehicle_no, begin_ms, zone, language)
-    text = catalogue.text("mail.driver", language, name=name, facts="\n".join(facts))
-    return Letter(recipient, catalogue.text("mail.driver.subject", language), text)
+def drove(to: Recipient, *, drive: Drive, zone: zoneinfo.ZoneInfo) -> Letter:
+    """The recipient is now the driver of a past trip, which may be disputed."""
+    return _letter(to, "mail.driver.subject", "mail.driver", facts="\n".join(_trip(drive, zone, to.language)))
 
 
-def _trip(vehicle_no: str | None, begin_ms: int, zone: zoneinfo.ZoneInfo, language: Language) -> list[str]:
-    facts = [catalogue.text("mail.dispute.trip", language, at=_at(begin_ms, zone))]
-    if vehicle_no is not None:
-        facts.append(catalogue.text("mail.dispute.vehicle", language, vehicle=vehicle_no))
+def _letter(to: Recipient, subject: str, text: str, **values: str) -> Letter:
+    said = catalogue.text(text, to.language, name=to.name, **values)
+    return Letter(to.address, catalogue.text(subject, to.language), said)
+
+
+def _trip(drive: Drive, zone: zoneinfo.ZoneInfo, language: Language) -> list[str]:
+    facts = [catalogue.text("mail.dispute.trip", language, at=_at(drive.begin_ms, zone))]
+    if drive.vehicle_no is not None:
+        facts.append(catalogue.text("mail.dispute.vehicle", language, vehicle=drive.vehicle_no))
     return facts
 
 

@@ -24,6 +24,7 @@ from tripline.ports.clocks import Clock
 from tripline.ports.mails import Letter, LetterRefusedError, Mailer
 from tripline.ports.signals import Signals
 from tripline.services.accounts import letters, links
+from tripline.services.accounts.letters import Recipient
 from tripline.services.poll_loop import PollLoop
 from tripline.store.accounts import accounts, applications, mail_outbox
 from tripline.store.accounts.mail_outbox import NEVER_MS, Mail
@@ -161,21 +162,15 @@ class Postman:
         application = applications.find(tx, mail.application_id or "")
         if application is None:
             return None
-        language = Language(mail.language)
-        name, service = application.contact_name, application.service_name
+        to = Recipient(mail.recipient, application.contact_name, Language(mail.language))
         if mail.kind == letters.Kind.REJECTED:
-            reason = application.reason or ""
-            return letters.rejected(
-                recipient=mail.recipient, name=name, service=service, reason=reason, language=language
-            )
+            return letters.rejected(to, service=application.service_name, reason=application.reason or "")
         # It may have waited for long, and the account have another address by now: the link is for no other's mail box.
         found = accounts.credentials(tx, mail.recipient)
         if found is None or not found.enabled or found.user_id != mail.account_id:
             return None
         link = self._link(tx, found.user_id)
-        return letters.approved(
-            recipient=mail.recipient, name=name, service=service, link=link, hours=self._link_hours, language=language
-        )
+        return letters.approved(to, service=application.service_name, link=link, hours=self._link_hours)
 
     def _reset(self, tx: WriteTx, mail: Mail) -> Letter | None:
         # Requested by address; checking here if an account has it cannot be timed from outside.
@@ -183,9 +178,8 @@ class Postman:
         if found is None or not found.enabled:
             return None
         link = self._link(tx, found.user_id)
-        return letters.reset(
-            recipient=found.email, name=found.name, link=link, hours=self._link_hours, language=Language(mail.language)
-        )
+        to = Recipient(found.email, found.name, Language(mail.language))
+        return letters.reset(to, link=link, hours=self._link_hours)
 
     def _decided(self, tx: WriteTx, mail: Mail) -> Letter | None:
         """None when the account is gone or disabled, or may not read the trip any more. Raises `_Early`."""
@@ -202,16 +196,8 @@ class Postman:
             return None
         if found.state is State.ACCEPTED and found.rescored_ms is None and self._clock() - mail.created_ms < SCORE_MS:
             raise _Early
-        drive = disputes.drive(tx, found.trip_no)
-        return letters.decided(
-            found,
-            recipient=account.email,
-            name=account.name,
-            vehicle_no=drive.vehicle_no,
-            begin_ms=drive.begin_ms,
-            zone=self._zone,
-            language=Language(account.language or mail.language),
-        )
+        to = Recipient(account.email, account.name, Language(account.language or mail.language))
+        return letters.decided(found, to, drive=disputes.drive(tx, found.trip_no), zone=self._zone)
 
     def _drove(self, tx: WriteTx, mail: Mail) -> Letter | None:
         """None when the account is gone or disabled, or is not the trip's driver any more."""
@@ -220,15 +206,8 @@ class Postman:
         account = accounts.own_account(tx, mail.account_id)
         if account is None or not trips.trip_inside(tx, Scope("mail", _OWN, mail.account_id), mail.trip_id):
             return None
-        drive = disputes.drive(tx, disputes.trip(tx, mail.trip_id).no)
-        return letters.drove(
-            recipient=account.email,
-            name=account.name,
-            vehicle_no=drive.vehicle_no,
-            begin_ms=drive.begin_ms,
-            zone=self._zone,
-            language=Language(account.language or mail.language),
-        )
+        to = Recipient(account.email, account.name, Language(account.language or mail.language))
+        return letters.drove(to, drive=disputes.drive(tx, disputes.trip(tx, mail.trip_id).no), zone=self._zone)
 
     def _link(self, tx: WriteTx, user_id: UserId) -> str:
         token = links.make(tx, user_id=user_id, hours=self._link_hours, now_ms=self._clock())

@@ -22,10 +22,12 @@ from tripline.ports.mails import Letter, LetterRefusedError
 from tripline.ports.outages import Outage
 from tripline.scoring.rules import EventType
 from tripline.services.accounts import letters, postman, registry
+from tripline.services.accounts.letters import Recipient
 from tripline.services.accounts.postman import PATIENCE_MS, Postman, pause_ms
 from tripline.services.accounts.sweeper import PARKED_MS, Sweeper
 from tripline.store.accounts import mail_outbox
 from tripline.store.accounts.mail_outbox import NEVER_MS
+from tripline.store.scores.disputes import Drive
 from tripline.store.tables import account, account_link, account_session
 from tripline.store.transactions import WriteTx
 
@@ -117,7 +119,7 @@ async def test_sent_mail_leaves_the_outbox_and_its_link_is_kept_as_a_hash(world:
     rows, kept = await world.rows(), await world.links()
 
     link = f"https://fleet.example/account/set-password?token={token}"
-    assert letter == letters.reset(recipient=EMAIL, name=EMAIL, link=link, hours=24, language=Language.ENGLISH)
+    assert letter == letters.reset(Recipient(EMAIL, EMAIL, Language.ENGLISH), link=link, hours=24)
     assert len(token) == 43
     assert (tried, in_clear, rows, kept) == (1, False, [], 1)
 
@@ -263,11 +265,11 @@ async def test_sweeper_forgets_what_has_expired_and_nothing_else(world: World) -
 
 
 def test_letters_say_what_to_do_in_plain_words() -> None:
-    named: Any = {"recipient": EMAIL, "name": "김하늘", "language": Language.ENGLISH}
+    to = Recipient(EMAIL, "김하늘", Language.ENGLISH)
 
-    approved = letters.approved(**named, service="택시", link="https://x/1", hours=24)
-    rejected = letters.rejected(**named, service="택시", reason="No\nanswer")
-    reset = letters.reset(**named, link="https://x/2", hours=1)
+    approved = letters.approved(to, service="택시", link="https://x/1", hours=24)
+    rejected = letters.rejected(to, service="택시", reason="No\nanswer")
+    reset = letters.reset(to, link="https://x/2", hours=1)
 
     assert "김하늘" in approved.text
     assert "\n\nhttps://x/1\n\nThe link works once, within 24 hours" in approved.text
@@ -277,11 +279,11 @@ def test_letters_say_what_to_do_in_plain_words() -> None:
 
 
 def test_letters_say_the_same_in_korean() -> None:
-    named: Any = {"recipient": EMAIL, "name": "김하늘", "language": Language.KOREAN}
+    to = Recipient(EMAIL, "김하늘", Language.KOREAN)
 
-    approved = letters.approved(**named, service="택시", link="https://x/1", hours=24)
-    rejected = letters.rejected(**named, service="택시", reason="No\nanswer")
-    reset = letters.reset(**named, link="https://x/2", hours=1)
+    approved = letters.approved(to, service="택시", link="https://x/1", hours=24)
+    rejected = letters.rejected(to, service="택시", reason="No\nanswer")
+    reset = letters.reset(to, link="https://x/2", hours=1)
 
     assert [each.subject for each in (approved, rejected, reset)] == [
         "서비스 계정이 준비되었습니다",
@@ -304,12 +306,9 @@ def decided(language: Language, *, state: State, event: Disputed | None = CONTES
     told |= {"driver_id": "u", "opened_by": "u", "reason": Reason.OTHER, "text": "Not {I}.", "event": event}
     return letters.decided(
         Dispute(**{**told, "state": state, **kept}),
-        recipient=EMAIL,
-        name="김하늘",
-        vehicle_no="12가3456",
-        begin_ms=1_735_689_600_000,
+        Recipient(EMAIL, "김하늘", language),
+        drive=Drive(1_735_689_600_000, "12가3456"),
         zone=ZONE,
-        language=language,
     )
 
 
