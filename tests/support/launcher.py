@@ -37,7 +37,6 @@ LOADED = (
     "jinja2",
     "sqlalchemy.dialects.postgresql",
     "structlog",
-    "tripline.adapters.kafka.log",
     "tripline.adapters.kafka.reader",
     "tripline.adapters.kafka.topics",
     "tripline.adapters.kafka.writer",

@@ -38,7 +38,6 @@ from tripline.store.transactions import Crew, Store
 if TYPE_CHECKING:
     from tripline.adapters.carrier import http as carrier_http
     from tripline.adapters.carrier import simulated as carrier_simulated
-    from tripline.adapters.kafka import log as kafka_log
     from tripline.adapters.kafka import reader as kafka_reader
     from tripline.adapters.kafka import topics as kafka_topics
     from tripline.adapters.kafka import writer as kafka_writer
@@ -57,7 +56,6 @@ if TYPE_CHECKING:
     from tripline.adapters.webhooks import sender as webhook_sender
     from tripline.store.database import postgres
 else:
-    kafka_log = Later("tripline.adapters.kafka.log")
     kafka_reader = Later("tripline.adapters.kafka.reader")
     kafka_topics = Later("tripline.adapters.kafka.topics")
     kafka_writer = Later("tripline.adapters.kafka.writer")
@@ -366,7 +364,7 @@ def _frames(config: Config, opened: contextlib.AsyncExitStack) -> Frames | None:
     topic = config.bus.buffer_topic
     reader = kafka_reader.KafkaReader(config.bus, topics=[topic], group=f"{config.bus.group}.devices")
     opened.push_async_callback(reader.close)
-    return Frames(reader, kafka_log.KafkaLog(config.bus, topic=topic))
+    return Frames(reader, kafka_topics.KafkaLog(config.bus, topic=topic))
 
 
 def _buffer(config: Config, opened: contextlib.AsyncExitStack) -> BusWriter | None:
