@@ -12,6 +12,8 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias
 
+import msgspec
+
 from tripline.adapters.http.bounds import Causes
 
 SEARCHED: Final = 8
@@ -23,16 +25,13 @@ Ends: TypeAlias = Callable[[bool], bool]
 """Ends the item; False: not now. Gently (True), it ends only where its peer loses nothing."""
 
 
-class _Holder:
+class _Holder(msgspec.Struct, eq=False):
     """The items of an address, in the order in which they give way."""
 
-    __slots__ = ("address", "busy", "number", "resting")
-
-    def __init__(self, address: str) -> None:
-        self.address = address
-        self.number = 0
-        self.resting: dict[Place, None] = {}
-        self.busy: dict[Place, None] = {}
+    address: str
+    number: int = 0
+    resting: dict["Place", None] = {}
+    busy: dict["Place", None] = {}
 
 
 class Place:

@@ -8,6 +8,8 @@ source that waits too long is abandoned and resends its unacknowledged frames.
 import asyncio
 from typing import Final, NamedTuple
 
+import msgspec
+
 from tripline import metrics, observe
 from tripline.ports.bus import BusMessageRefusedError, BusNote, BusWriter
 from tripline.ports.devices import Source
@@ -143,15 +145,12 @@ class BufferIntake:
             source.abandoned()
 
 
-class _Held:
-    __slots__ = ("abandoned", "frames", "since_s")
-
-    def __init__(self, now_s: float) -> None:
-        self.frames = 0
-        self.since_s = now_s
-        """When the first of them was offered, or an earlier one delivered; by the clock of the loop."""
-        self.abandoned = False
-        """Remains set until its connection is surely closed, so that no more of its frames are written."""
+class _Held(msgspec.Struct):
+    since_s: float
+    """When the first of them was offered, or an earlier one delivered; by the clock of the loop."""
+    frames: int = 0
+    abandoned: bool = False
+    """Remains set until its connection is surely closed, so that no more of its frames are written."""
 
 
 def _shortened(value: bytes, detail: str) -> bytes:

@@ -133,22 +133,23 @@ class Stream:
         yield b"event: end\ndata: " + _JSON.encode({"reason": self.ended.value}) + b"\n\n"
 
 
-class Audience:
+class Audience(msgspec.Struct, eq=False):
     """Streams of readers who see the same vehicles."""
 
-    def __init__(self, key: Key, scope: Scope, named: frozenset[Reach]) -> None:
-        self.key = key
-        self.scope = scope
-        self.named = named
-        self.vehicles: dict[str, LiveVehicle] = {}
-        self.is_cut = False
-        """More vehicles are within reach than one stream shows."""
-        self.digest = ""
-        self.checked_ms = self.named_ms = 0
-        """When the vehicles, and their names, were read."""
-        self.streams: list[Stream] = []
-        self.joining: list[Stream] = []
-        """Streams that have had nothing yet."""
+    key: Key
+    scope: Scope
+    named: frozenset[Reach]
+    vehicles: dict[str, LiveVehicle] = {}
+    is_cut: bool = False
+    """More vehicles are within reach than one stream shows."""
+    digest: str = ""
+    checked_ms: int = 0
+    """When the vehicles were read."""
+    named_ms: int = 0
+    """When their names were read."""
+    streams: list[Stream] = []
+    joining: list[Stream] = []
+    """Streams that have had nothing yet."""
 
     def leave(self, stream: Stream) -> None:
         for streams in (self.streams, self.joining):

@@ -16,6 +16,8 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
+import msgspec
+
 from tripline import observe
 from tripline.domain import positions
 from tripline.domain.ids import SensorId, VehicleId
@@ -52,17 +54,14 @@ _PAUSE_S: Final = 1.0
 _log = observe.logger("live")
 
 
-class _SensorState:
+class _SensorState(msgspec.Struct, eq=False):
     """A sensor's newest samples on a vehicle."""
 
-    __slots__ = ("newest_ms", "sensor_id", "tail", "vehicle_id")
-
-    def __init__(self, sensor_id: SensorId, vehicle_id: VehicleId) -> None:
-        self.sensor_id = sensor_id
-        self.vehicle_id = vehicle_id
-        self.tail = b""
-        """The newest samples, packed (`positions.newest`)."""
-        self.newest_ms = -1
+    sensor_id: SensorId
+    vehicle_id: VehicleId
+    tail: bytes = b""
+    """The newest samples, packed (`positions.newest`)."""
+    newest_ms: int = -1
 
 
 class PositionKeeper:

@@ -8,6 +8,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
+import msgspec
+
 from tripline.domain.refusals import Refusal
 from tripline.ports.outages import Outage
 from tripline.store.transactions import Store, WriteTx
@@ -18,14 +20,11 @@ MOST: Final = 256
 """Writes in one transaction: it delays the commit of device messages."""
 
 
-class _Entry:
-    __slots__ = ("done", "error", "result", "work")
-
-    def __init__(self, work: Callable[[WriteTx], Any]) -> None:
-        self.work = work
-        self.done = False
-        self.result: Any = None
-        self.error: BaseException | None = None
+class _Entry(msgspec.Struct, eq=False):
+    work: Callable[[WriteTx], Any]
+    done: bool = False
+    result: Any = None
+    error: BaseException | None = None
 
 
 class Gathering:
