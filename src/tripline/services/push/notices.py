@@ -159,19 +159,6 @@ def _notice(
     )
 
 
-class Result(msgspec.Struct, frozen=True):
-    """The result of a call."""
-
-    call: Call
-    vehicle_id: VehicleId | None
-    """The sensor's current vehicle."""
-    at_ms: int
-    text: bytes
-    """JSON of the result."""
-    body: bytes | None
-    """The result as the device sent it; None: the platform ended the call."""
-
-
 class Post(msgspec.Struct):
     """Collects the results of a transaction; `send` puts all of them into the outbox."""
 
@@ -181,24 +168,23 @@ class Post(msgspec.Struct):
     _waiting: list[tuple[Any, ...]] = msgspec.field(default_factory=list)
     """As `outbox.RESULTS` takes them."""
 
-    def tell(self, result: Result) -> None:
-        call = result.call
+    def tell(
+        self, call: Call, vehicle_id: VehicleId | None, *, at_ms: int, text: bytes | None = None, body: bytes = b""
+    ) -> None:
+        """Add the result of a call, as JSON and as the device sent it; without both the platform ended the call.
+        `vehicle_id`: the sensor's current vehicle."""
         if (wishes := self._wishes.get(call.company_id)) is None:
             verbatim = rpc_calls.wants_results(self.tx, call.company_id)
             wishes = self._wishes[call.company_id] = _wanted(self.tx, call.company_id, Selector.RPC), verbatim
         wanted, verbatim = wishes
-        subject = Subject(call.sensor_id, call.company_id, result.vehicle_id)
-        pld = msgspec.Raw(result.text)
-        notice = _notice(subject, wanted.operator_id, Selector.RPC, result.at_ms, pld, call.id)
+        subject = Subject(call.sensor_id, call.company_id, vehicle_id)
+        pld = msgspec.Raw(b'{"result":%d}' % (call.result_code or 0) if text is None else text)
+        notice = _notice(subject, wanted.operator_id, Selector.RPC, at_ms, pld, call.id)
         sent = [(*message, Channel.NOTIFY) for message in addressed(notice, wanted.receivers)]
-        if verbatim and result.body is not None:
-            own = Message(call.company_id, call.sensor_id, Selector.RPC, result.body)
+        if verbatim and text is not None:
+            own = Message(call.company_id, call.sensor_id, Selector.RPC, body)
             sent.append((*own, Channel.RPC_NOTIFY))
         self._waiting += [(*message, channel.value, call.id, call.method) for *message, channel in sent]
-
-    def tell_ended(self, call: Call, vehicle_id: VehicleId | None, *, at_ms: int) -> None:
-        """Add the result of a call that the platform ended."""
-        self.tell(Result(call, vehicle_id, at_ms, b'{"result":%d}' % (call.result_code or 0), None))
 
     def send(self, *, ids: TimeIds, now_ms: int) -> tuple[Notification, ...]:
         """Put the notices into the outbox, after all others; return the notifications for after the commit."""

@@ -6,8 +6,6 @@ covers the last moment again; the pusher occasionally scans everything for even 
 
 from typing import Final
 
-import msgspec
-
 from tripline.domain.ids import RowNo, first_no, ms_of_no
 from tripline.services.push import http_requests
 from tripline.services.push.queue import BATCH, Queue
@@ -19,20 +17,10 @@ LATE_MS: Final = 3_000
 """How far back a read goes: longer than nearly any transaction, and small enough for memory."""
 
 
-class Span(msgspec.Struct, frozen=True):
-    """The range of rows to read for a receiver."""
-
-    key: Key
-    after: RowNo
-    late_behind: int
-    known: list[RowNo]
-
-
-def span(key: Key, queue: Queue) -> Span:
-    """Begin a read for the queue, and return its range."""
+def span(queue: Queue) -> tuple[RowNo, list[RowNo]]:
+    """Begin a read for the queue; return after which row it reads, and the known ones among rows that may be late."""
     after = queue.reading()
-    late_behind = _before(after)
-    return Span(key, after, late_behind, queue.known_behind(late_behind))
+    return after, queue.known_behind(_before(after))
 
 
 class AddressedError(Exception):
@@ -55,12 +43,12 @@ def newcomers(tx: ReadTx, behind: int) -> tuple[int, list[Key]]:
     return push_queue.newcomers(tx, _before(behind) if tx.shared else behind)
 
 
-def rows(tx: ReadTx, of: Span) -> tuple[list[Row], list[Row]]:
-    """The next rows, and the late ones."""
+def rows(tx: ReadTx, key: Key, after: RowNo, known: list[RowNo]) -> tuple[list[Row], list[Row]]:
+    """The next rows of the `span`, and the late ones."""
     late: list[Row] = []
-    if tx.shared and of.after:
-        late = push_queue.late(tx, of.key, behind=of.late_behind, up_to=of.after, known=of.known, limit=BATCH)
-    return push_queue.rows(tx, of.key, after=of.after, limit=BATCH), late
+    if tx.shared and after:
+        late = push_queue.late(tx, key, behind=_before(after), up_to=after, known=known, limit=BATCH)
+    return push_queue.rows(tx, key, after=after, limit=BATCH), late
 
 
 def _before(no: int) -> int:

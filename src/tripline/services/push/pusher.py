@@ -181,11 +181,11 @@ class Pusher:
         """Read waiting messages of these receivers, and find receivers with messages after a number, in one
         snapshot."""
         self._new = False
-        spans = [outbox.span(each.key, each.queue) for each in asking]
+        spans = [(each.key, *outbox.span(each.queue)) for each in asking]
 
         def work(tx: ReadTx) -> tuple[int, list[Key], list[tuple[list[Row], list[Row]]]]:
             newest, fresh = (0, []) if behind is None else outbox.newcomers(tx, behind)
-            return newest, fresh, [outbox.rows(tx, span) for span in spans]
+            return newest, fresh, [outbox.rows(tx, *span) for span in spans]
 
         try:
             newest, fresh, found = await self._store.read(work)

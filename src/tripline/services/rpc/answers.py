@@ -16,7 +16,7 @@ from tripline.domain.rpc import Call
 from tripline.services import notifications
 from tripline.services.device_frames import Answered, Refusal
 from tripline.services.notifications import Notification
-from tripline.services.push.notices import Post, Result
+from tripline.services.push.notices import Post
 from tripline.services.rpc import activation
 from tripline.store.devices import latest_values
 from tripline.store.rpc import calls as rpc_calls
@@ -159,4 +159,4 @@ class _Batch:
         if call.vehicle_id == mounted_on or call.activation:
             # A box's data about its former vehicle must not appear under another vehicle.
             self._attributes[call.sensor_id] = (at_ms, said.text)
-        self._post.tell(Result(call, mounted_on, at_ms, said.text, body))
+        self._post.tell(call, mounted_on, at_ms=at_ms, text=said.text, body=body)

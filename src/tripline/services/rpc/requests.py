@@ -104,7 +104,7 @@ def end_all(tx: WriteTx, calls: list[Call], *, event: CallEvent, ids: TimeIds, n
         if call.activation and event is not CallEvent.NO_ACK:
             rpc_activations.withdraw(tx, call)
         found = rpc_calls.owner_and_vehicle(tx, call.sensor_id)
-        post.tell_ended(call, None if found is None else found[1], at_ms=now_ms)
+        post.tell(call, None if found is None else found[1], at_ms=now_ms)
     pending = post.send(ids=ids, now_ms=now_ms)
     return (*pending, *notifications.rpc_answered(call.id for call in ended))
 
