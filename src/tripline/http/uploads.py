@@ -85,16 +85,20 @@ async def stream(request: Call, *, most: int, write: Callable[[bytes], Awaitable
 
     Raises `FileTooLarge`, `BadForm` or `TooSlow`, and `BadParameter` when its sender goes away.
     """
-    media_type, options = multipart.parse_options_header(request.headers.get("content-type", ""))
-    boundary = options.get("boundary", "") if media_type.lower() == FORM else None
+    boundary = boundary_of(request)
     require_announced(request, most=most, in_form=boundary is not None)
-    received = _Received(most, write)
-    body = pieces(request, pace=pace)
-    if boundary is None:
-        async for piece in body:
-            await received.take(piece)
-    else:
-        await _take_file_of_form(body, boundary, received)
+    body, size = pieces(request, pace=pace), 0
+    async for piece in body if boundary is None else _file_of_form(body, boundary, most):
+        size += len(piece)
+        if size > most:
+            raise too_large(most)
+        await write(piece)
+
+
+def boundary_of(request: Call) -> str | None:
+    """The boundary of a multipart body; None for a body of another type."""
+    media_type, options = multipart.parse_options_header(request.headers.get("content-type", ""))
+    return options.get("boundary", "") if media_type.lower() == FORM else None
 
 
 def pieces(request: Call, *, pace: Pace = PACE) -> AsyncIterator[bytes]:
@@ -111,25 +115,6 @@ def require_announced(request: Call, *, most: int, in_form: bool) -> None:
     announced = request.headers.get("content-length", "")
     if announced.isdecimal() and int(announced[:20]) > most + (_FORM_OVERHEAD if in_form else 0):
         raise too_large(most)
-
-
-class _Received:
-    def __init__(self, most: int, write: Callable[[bytes], Awaitable[None]]) -> None:
-        self._write = write
-        self._most = most
-        self._size = 0
-        self._beside = 0
-
-    async def take(self, piece: bytes) -> None:
-        self._size += len(piece)
-        if self._size > self._most:
-            raise too_large(self._most)
-        await self._write(piece)
-
-    async def pass_over(self, piece: bytes) -> None:
-        self._beside += len(piece)
-        if self._beside > _FORM_OVERHEAD:
-            raise too_large(self._most)
 
 
 async def _body(request: Call) -> AsyncIterator[bytes]:
@@ -158,20 +143,23 @@ async def _in_time(body: AsyncIterator[bytes], pace: Pace) -> AsyncIterator[byte
         yield piece
 
 
-async def _take_file_of_form(body: AsyncIterator[bytes], boundary: str, received: _Received) -> None:
-    """Take the content of the form's one file; its other fields are passed over."""
-    files = 0
-    take = received.pass_over
+async def _file_of_form(body: AsyncIterator[bytes], boundary: str, most: int) -> AsyncIterator[bytes]:
+    """The content of the form's one file; its other fields are passed over."""
+    files = beside = 0
+    in_file = False
     try:
         with multipart.PushMultipartParser(boundary, max_segment_count=_FORM_PARTS) as parser:
             async for piece in body:
                 for event in parser.parse(piece):
                     if isinstance(event, multipart.MultipartSegment):
-                        is_file = event.filename is not None
-                        files += is_file
-                        take = received.take if is_file and files == 1 else received.pass_over
+                        in_file = event.filename is not None and not files
+                        files += event.filename is not None
+                    elif event is not None and in_file:
+                        yield bytes(event)
                     elif event is not None:
-                        await take(bytes(event))
+                        beside += len(event)
+                        if beside > _FORM_OVERHEAD:
+                            raise too_large(most)
     except multipart.MultipartError as error:
         raise BadForm("unreadable", trouble=str(error)) from error
     if files != 1:

@@ -140,7 +140,7 @@ async def read(
 
     Raises `FormTooLong`, `uploads.FileTooLarge`, `BadParameter`, and as `authentication.require_own_page`.
     """
-    boundary, bounds = _boundary(request), _Bounds(fields, most, files, take)
+    boundary, bounds = uploads.boundary_of(request), _Bounds(fields, most, files, take)
     if files and boundary is not None:
         # Read long bodies only for accounts that may send them.
         permission.require_role(request, await authentication.sender(request))
@@ -159,7 +159,7 @@ async def arriving(request: Call, *, most: int) -> AsyncIterator[Arriving]:
 
     Raises as `read`.
     """
-    boundary, bounds = _boundary(request), _Bounds(FIELDS_MAX, TEXT_MAX, 0)
+    boundary, bounds = uploads.boundary_of(request), _Bounds(FIELDS_MAX, TEXT_MAX, 0)
     if boundary is None:
         yield Arriving(await _believed(request, await _urlencoded(request, bounds)))
         return
@@ -214,12 +214,6 @@ async def _urlencoded(request: Call, bounds: _Bounds) -> Form:
         return Form(parse_qsl(body.decode(), keep_blank_values=True, errors="strict"), {})
     except ValueError as error:
         raise BadParameter("form_unreadable") from error
-
-
-def _boundary(request: Call) -> str | None:
-    """The boundary of a multipart body; None for a body of another type."""
-    media_type, options = multipart.parse_options_header(request.headers.get("content-type", ""))
-    return options.get("boundary", "") if media_type.lower() == uploads.FORM else None
 
 
 async def _believed(request: Call, form: Form) -> Form:
