@@ -12,41 +12,13 @@ from litestar.response import Response
 from tripline.domain import positions
 from tripline.domain.access import Action
 from tripline.http.context import Call, context_of
+from tripline.language import catalogue
 from tripline.portal.frame import base_map, navigation, views
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_of
 
 PATH: Final = navigation.LIVE_MAP
-_TEXTS: Final = (
-    *(
-        "driving",
-        "stopped",
-        "parked",
-        "offline",
-        "follow",
-        "followed",
-        "no_driver",
-        "no_speed",
-        "heading",
-        "limit",
-        "at",
-    ),
-    *(
-        "directions",
-        "connecting",
-        "live",
-        "cut",
-        "unreached",
-        "signed_out",
-        "crowded",
-        "count",
-        "count_some",
-        "count_cut",
-        "gone",
-    ),
-    *("trail_none", "trail_found", "trail_failed"),
-)
-"""Texts of the script, by their name after `portal.live.`."""
+_TEXTS: Final = "portal.live."
 _RULES: Final = msgspec.json.encode(
     {"moving": positions.MOVING_KMH, "silent": positions.SILENT_MS, "offline": positions.OFFLINE_MS}
 ).decode()
@@ -71,4 +43,5 @@ async def show(request: Call) -> Response[bytes]:
 def _texts(visitor: Visitor) -> str:
     # The script fills in the values, so their names stand for themselves.
     names = {name: f"{{{name}}}" for name in ("age", "all", "shown", "direction", "distance", "limit", "place", "time")}
-    return msgspec.json.encode({name: visitor.say(f"portal.live.{name}", **names) for name in _TEXTS}).decode()
+    keys = (key for key in catalogue.of_portal(visitor.language) if key.startswith(_TEXTS))
+    return msgspec.json.encode({key.removeprefix(_TEXTS): visitor.say(key, **names) for key in keys}).decode()
