@@ -5,6 +5,7 @@ sent to the addresses below the page alone. Each answer checks the link anew.
 """
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -48,13 +49,13 @@ _TEXTS: Final = (
     *("unreached", "cut", "crowded", "again", "none", "at", "heading"),
     *("title.vehicle", "title.trip", "trip.times", "trip.cut_ends", "trip.short", "trip.none"),
 )
+_data: Final = partial(page, "GET", access=Gate.ANYONE, in_path=(_LINK,), answer_type=JSON, refuses=(LinkGone,))
 
 
 @page("GET", f"{PATH}/{{linkId}}", access=Gate.ANYONE, in_path=(_LINK,))
 async def show(request: Call) -> Response[bytes]:
     """The page of a shared vehicle or trip, without any of its data."""
     values = {name: f"{{{name}}}" for name in ("age", "degrees", "begin", "end")}
-
     language = languages.asked_of(request)
     texts = {name: catalogue.text(f"portal.shares.page.{name}", language, **values) for name in _TEXTS}
     texts["gone"] = catalogue.sentence(LinkGone(), language)
@@ -99,21 +100,14 @@ async def open_link(request: Call) -> Response[bytes]:
     return Response(b"{}", headers={**_HEADERS, "set-cookie": f"{_name(request)}={secret}; {attributes}"})
 
 
-@page("GET", f"{PATH}/{{linkId}}/shows", access=Gate.ANYONE, in_path=(_LINK,), answer_type=JSON, refuses=(LinkGone,))
+@_data(path=f"{PATH}/{{linkId}}/shows")
 async def read_shows(request: Call) -> Response[bytes]:
     """The kind of thing that the link shows: a vehicle or a trip."""
     link = await context_of(request).store.read_short(lambda tx: _shared(tx, request))
     return _json(SharedThing(shows="vehicle" if link.trip_no is None else "trip"))
 
 
-@page(
-    "GET",
-    f"{PATH}/{{linkId}}/trip",
-    access=Gate.ANYONE,
-    in_path=(_LINK,),
-    answer_type=JSON,
-    refuses=(LinkGone, TooLong),
-)
+@_data(path=f"{PATH}/{{linkId}}/trip", refuses=(LinkGone, TooLong))
 async def read_trip(request: Call) -> Response[bytes]:
     """The track and times of the shared trip, without its ends unless the link shows the whole."""
 
@@ -128,7 +122,7 @@ async def read_trip(request: Call) -> Response[bytes]:
     return _json(shared_trip(moments, number=_number(link), whole=found.whole))
 
 
-@page("GET", f"{PATH}/{{linkId}}/position", access=Gate.ANYONE, in_path=(_LINK,), answer_type=JSON, refuses=(LinkGone,))
+@_data(path=f"{PATH}/{{linkId}}/position")
 async def read_position(request: Call) -> Response[bytes]:
     """The position of the shared vehicle."""
 
@@ -140,7 +134,7 @@ async def read_position(request: Call) -> Response[bytes]:
     return _json(shared_position(found, number=_number(link)))
 
 
-@page("GET", f"{PATH}/{{linkId}}/trail", access=Gate.ANYONE, in_path=(_LINK,), answer_type=JSON, refuses=(LinkGone,))
+@_data(path=f"{PATH}/{{linkId}}/trail")
 async def read_trail(request: Call) -> Response[bytes]:
     """The way of the shared vehicle since the link was made; empty if the link does not show it."""
     now_ms = context_of(request).clock()
@@ -148,29 +142,18 @@ async def read_trail(request: Call) -> Response[bytes]:
     return _json(SharedTrail(points=[SharedPoint(lat=each.lat, lon=each.lon) for each in found]))
 
 
-@page(
-    "GET",
-    f"{PATH}/{{linkId}}/map/style.json",
-    access=Gate.ANYONE,
-    in_path=(_LINK,),
-    query=(_THEME,),
-    answer_type=JSON,
-    refuses=(LinkGone,),
-)
+@_data(path=f"{PATH}/{{linkId}}/map/style.json", query=(_THEME,))
 async def read_style(request: Call) -> Response[bytes]:
     """The base map as a MapLibre style."""
     await context_of(request).store.read_short(lambda tx: _shared(tx, request))
     return answers.Made(map_answers.style(request, tiles=f"{_path(request)}/map"))
 
 
-@page(
-    "GET",
-    f"{PATH}/{{linkId}}/map/{{z}}/{{x}}/{{y}}",
-    access=Gate.ANYONE,
+@_data(
+    path=f"{PATH}/{{linkId}}/map/{{z}}/{{x}}/{{y}}",
     in_path=(_LINK, _ZOOM, _COLUMN, _ROW),
     query=(_VERSION,),
     answer_type=map_answers.MVT,
-    refuses=(LinkGone,),
 )
 async def read_tile(request: Call) -> Response[bytes]:
     """A vector tile of the base map."""
