@@ -35,7 +35,7 @@ from tripline.services import notifications
 from tripline.services.fleet import bulk_delegations as many
 from tripline.services.fleet import history, vehicles
 from tripline.services.fleet.bulk_delegations import Done, Pair, Preview
-from tripline.store.transactions import ReadTx, WriteTx
+from tripline.store.transactions import ReadTx
 
 SHOWN: Final = 100
 """Vehicles listed in a preview."""
@@ -79,11 +79,7 @@ async def delegate(request: Call) -> Response[bytes]:
         preview = await context.store.read(lambda tx: many.preview_delegating(tx, actor=visitor.actor, pairs=pairs))
         return _previewed(request, visitor, preview, takes_back=False, back=_back(form))
     by = changes.by(request, visitor.actor)
-
-    def work(tx: WriteTx, some: Sequence[Pair]) -> Done:
-        return many.delegate(tx, **by, pairs=some)
-
-    done = await _in_turn(request, pairs, work)
+    done = await _in_turn(request, pairs, partial(many.delegate, **by))
     return _done(request, visitor, form, done, Event.DELEGATED, by["now_ms"])
 
 
@@ -100,11 +96,7 @@ async def take_back(request: Call) -> Response[bytes]:
     if form.text("digest") != _digest(preview):
         return _previewed(request, visitor, preview, takes_back=True, error=deletions.GoesChanged("take_back"))
     by = changes.by(request, visitor.actor)
-
-    def work(tx: WriteTx, some: Sequence[Pair]) -> Done:
-        return many.take_back(tx, **by, pairs=some)
-
-    done = await _in_turn(request, pairs, work)
+    done = await _in_turn(request, pairs, partial(many.take_back, **by))
     notifications.send(context.signals, notifications.sensors_changed(done.sensors))
     return _done(request, visitor, form, done, Event.TAKEN_BACK, by["now_ms"])
 
@@ -128,10 +120,10 @@ async def undo(request: Call) -> Response[bytes]:
 
 
 async def _in_turn(request: Call, pairs: Sequence[Pair], work: Callable[..., Done]) -> Done:
-    """Run `work` (of a transaction and `some` pairs) on all pairs, a batch per transaction, and return the total."""
+    """Run `work` (of a transaction and `pairs`) on all pairs, a batch per transaction, and return the total."""
     total = Done()
     for first in range(0, len(pairs), many.AT_ONCE):
-        total.add(await context_of(request).store.write(partial(work, some=pairs[first : first + many.AT_ONCE])))
+        total.add(await context_of(request).store.write(partial(work, pairs=pairs[first : first + many.AT_ONCE])))
     return total
 
 

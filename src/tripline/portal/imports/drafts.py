@@ -22,8 +22,8 @@ from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_in
 from tripline.portal.imports import texts, uploads
 from tripline.services import notifications, shares
 from tripline.services.imports import draft_files, draft_pages, drafts
-from tripline.services.imports.draft_pages import RowPage, RowView
-from tripline.store.transactions import ReadTx, WriteTx
+from tripline.services.imports.draft_pages import RowView
+from tripline.store.transactions import WriteTx
 
 ROWS: Final = 50
 TABS: Final = {
@@ -174,9 +174,7 @@ async def bad_rows(request: Call) -> Stream:
     visitor, found = await found_in(request)
     draft_files.require_few(found)
 
-    def say(refusal: Refusal) -> str:
-        return texts.sentence(visitor, refusal)
-
+    say = partial(texts.sentence, visitor)
     words = draft_files.Words(visitor.say("portal.import.row"), visitor.say("portal.import.reason"), say)
     store = context_of(request).store
     holder = await store.read_short(lambda tx: shares.holder(tx, visitor.actor))
@@ -277,9 +275,9 @@ async def _preview(request: Call, visitor: Visitor, found: Draft, *, error: Refu
     after, before = number(request, "after"), number(request, "before")
     search = request.query_params.get(SEARCH, "").strip()[: draft_pages.SEARCH_MAX]
 
-    def work(tx: ReadTx) -> RowPage:
-        return draft_pages.page(
-            tx,
+    rows = await context.store.read(
+        partial(
+            draft_pages.page,
             actor=visitor.actor,
             draft_id=found.id,
             state=TABS[tab],
@@ -289,8 +287,7 @@ async def _preview(request: Call, visitor: Visitor, found: Draft, *, error: Refu
             before=before,
             search=search,
         )
-
-    rows = await context.store.read(work)
+    )
 
     def beside(name: str, row: int) -> str:
         searched = [(SEARCH, search)] if search else []

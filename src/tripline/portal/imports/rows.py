@@ -1,6 +1,7 @@
 """Pages of a draft's rows: the form of one row with all its columns, and the response to a correction in place."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -22,7 +23,7 @@ from tripline.portal.imports.texts import CELL
 from tripline.services.imports import draft_edits, draft_pages, drafts
 from tripline.services.imports.draft_edits import Edit
 from tripline.services.imports.draft_pages import RowView
-from tripline.store.transactions import ReadTx, WriteTx
+from tripline.store.transactions import WriteTx
 
 TEXT_MAX: Final = 500_000
 """Bytes of a row's texts in a form: a row of a Korean file takes 200,000."""
@@ -153,19 +154,10 @@ async def _in_place(request: Call, place: Mapping[str, str]) -> Response[bytes]:
 
 
 async def _read(request: Call, visitor: Visitor) -> RowView:
-    context = context_of(request)
-
-    def work(tx: ReadTx) -> RowView:
-        visitor_in(tx, request)
-        return draft_pages.one(
-            tx,
-            actor=visitor.actor,
-            draft_id=import_drafts.draft_id(request),
-            number=_number(request),
-            now_ms=context.clock(),
-        )
-
-    return await context.store.read(work)
+    context, draft_id, number = context_of(request), import_drafts.draft_id(request), _number(request)
+    return await context.store.read(
+        partial(draft_pages.one, actor=visitor.actor, draft_id=draft_id, number=number, now_ms=context.clock())
+    )
 
 
 def _number(request: Call) -> int:

@@ -3,6 +3,7 @@
 Not here: the list (`lists/lines.py`), the carrier's own requests (`api/carrier.py`).
 """
 
+from functools import partial
 from typing import Final
 
 from litestar.response import Response
@@ -22,7 +23,6 @@ from tripline.ports.outages import Outage
 from tripline.services import notifications
 from tripline.services.fleet import sensors
 from tripline.services.lines import pauses
-from tripline.services.lines.pauses import Known
 from tripline.store.transactions import ReadTx
 
 CHANGES: Final = 50
@@ -65,18 +65,16 @@ async def _line(
 ) -> Response[bytes]:
     context = context_of(request)
     before = parameters.whole(windows.text(request, "before"), most_digits=18)
-
-    def work(tx: ReadTx) -> Known:
-        return pauses.read(
-            tx,
+    known = await context.store.read_short(
+        partial(
+            pauses.read,
             actor=visitor.actor,
             sensor_id=parameters.sensor_id(request),
             before=None if before is None else RowNo(before),
             limit=CHANGES + 1,
             now_ms=context.clock(),
         )
-
-    known = await context.store.read_short(work)
+    )
     sensor = known.sensor
     state = NwStatus.NOT_OPENED if sensor.line is None else sensor.line.nw_status
     newest = known.changes[0].no if known.changes else None
