@@ -35,9 +35,14 @@ def mark(request: Call) -> str:
 
 def marked(request: Call, mark: str) -> litestar_cookie.Cookie:
     """The cookie of a browser that signed in. It grants no access (`services/accounts/hash_turns.py`)."""
+    return plain(request, _name(request, KNOWN), mark, kept_s=_KNOWN_S)
+
+
+def plain(request: Call, name: str, value: str, *, kept_s: int) -> litestar_cookie.Cookie:
+    """A cookie that keeps something for the pages, out of reach of scripts."""
     secure = is_secure(request)
     return litestar_cookie.Cookie(
-        key=_name(request, KNOWN), value=mark, max_age=_KNOWN_S, path="/", httponly=True, secure=secure, samesite="lax"
+        key=name, value=value, max_age=kept_s, path="/", httponly=True, secure=secure, samesite="lax"
     )
 
 

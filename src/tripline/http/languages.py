@@ -4,6 +4,7 @@ from typing import Final
 
 from litestar.datastructures import Cookie
 
+from tripline.http import cookies
 from tripline.http.context import Call
 from tripline.language.asked import asked
 from tripline.language.catalogue import Language
@@ -28,9 +29,9 @@ def asked_of(request: Call) -> Language:
     return asked(", ".join(request.headers.getall("accept-language", [])))
 
 
-def kept(language: str, *, secure: bool) -> Cookie:
+def kept(request: Call, language: str) -> Cookie:
     """The cookie with the language that a user chose without signing in."""
-    return Cookie(key=COOKIE, value=language, max_age=_KEPT_S, path="/", httponly=True, secure=secure, samesite="lax")
+    return cookies.plain(request, COOKIE, language, kept_s=_KEPT_S)
 
 
 def headers(language: Language) -> dict[str, str]:

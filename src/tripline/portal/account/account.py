@@ -117,7 +117,7 @@ async def prefer(request: Call) -> Response[bytes]:
     visitor = await context.store.read_short(lambda tx: guest_in(tx, request))
     if visitor is None:
         if language in frozenset(Language):
-            answer.cookies.append(languages.kept(language, secure=cookies.is_secure(request)))
+            answer.cookies.append(languages.kept(request, language))
         return answer
     wanted = preferences.Wanted(
         language=Language(language) if language in frozenset(Language) else None,

@@ -52,7 +52,7 @@ def kept(request: Call, name: str, kind: str, values: dict[str, Value], undo: Un
     """The cookie that transports the notice to the next page."""
     short = {each: value[:_CUT] if isinstance(value, str) else value for each, value in values.items()}
     sent = _JSON.encode([name, kind, short, undo, _signature(request, undo)])
-    return _cookie(request, base64.urlsafe_b64encode(sent).decode(), _KEPT_S)
+    return cookies.plain(request, COOKIE, base64.urlsafe_b64encode(sent).decode(), kept_s=_KEPT_S)
 
 
 def taken(request: Call, language: Language) -> Notice | None:
@@ -73,22 +73,10 @@ def taken(request: Call, language: Language) -> Notice | None:
 
 def forgotten(request: Call) -> Cookie:
     """The cookie that deletes the notice."""
-    return _cookie(request, "", 0)
+    return cookies.plain(request, COOKIE, "", kept_s=0)
 
 
 def _signature(request: Call, undo: Undo | None) -> str:
     """Empty without an undo form, or without a session."""
     key = authentication.csrf_of(request)
     return hmac.new(key.encode(), _JSON.encode(undo), hashlib.sha256).hexdigest() if key and undo else ""
-
-
-def _cookie(request: Call, value: str, kept_s: int) -> Cookie:
-    return Cookie(
-        key=COOKIE,
-        value=value,
-        max_age=kept_s,
-        path="/",
-        httponly=True,
-        secure=cookies.is_secure(request),
-        samesite="lax",
-    )

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypedDict
 
 import msgspec
-from litestar.datastructures import Cookie
 from litestar.handlers import HTTPRouteHandler
 from litestar.response import Response
 
 from tripline.domain.access import Action, Authority
+from tripline.http import cookies
 from tripline.http.context import Call, context_of, maps_of
 from tripline.portal.frame import addresses, navigation, views
 from tripline.portal.frame.page import page
@@ -95,7 +95,8 @@ async def listed(request: Call, table: Table) -> Response[bytes]:
         **{"nothing": f"{_TEXTS}{table.noun}.none", **found.more},
     )
     if tables.COLUMNS in request.query_params:
-        answer.cookies.append(_kept(request, table, wanted.columns))
+        kept = ".".join(wanted.columns)
+        answer.cookies.append(cookies.plain(request, tables.cookie_of(table), kept, kept_s=_KEPT_S))
     return answer
 
 
@@ -271,15 +272,3 @@ def _option(visitor: Visitor, key: str, value: str) -> str:
 def _kept_values(request: Call) -> dict[str, str]:
     gone = (addresses.SEARCH, tables.COLUMNS, *_OF_PAGE)
     return {name: value for name, value in request.query_params.multi_items() if name not in gone}
-
-
-def _kept(request: Call, table: Table, columns: Sequence[str]) -> Cookie:
-    return Cookie(
-        key=tables.cookie_of(table),
-        value=".".join(columns),
-        max_age=_KEPT_S,
-        path="/",
-        httponly=True,
-        secure=request.scope["scheme"] == "https",
-        samesite="lax",
-    )
