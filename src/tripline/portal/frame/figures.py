@@ -161,11 +161,4 @@ class Figures:
 
 def iso(at_ms: int) -> str:
     """An instant in ISO 8601, in UTC."""
-    at_ms = int(instants.nearest(at_ms))
-    return f"{_iso_minute(at_ms // _MINUTE_MS)}{at_ms // 1_000 % _MINUTE_S:02}Z"
-
-
-@functools.lru_cache(4_096)
-def _iso_minute(minute: int) -> str:
-    """A minute since 1970 in ISO 8601, up to the seconds."""
-    return f"{_EPOCH + dt.timedelta(minutes=minute):%Y-%m-%dT%H:%M:}"
+    return f"{(_EPOCH + dt.timedelta(seconds=int(instants.nearest(at_ms)) // 1_000)).isoformat()}Z"
