@@ -3,8 +3,8 @@
 Not here: rendering (`views.py`), the caller (`visitors.py`), the list of pages (`portal/families.py`).
 """
 
-from collections.abc import Callable, Coroutine, Iterable
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import Final
 
 from litestar.exceptions import NotFoundException
 from litestar.handlers import HTTPRouteHandler
@@ -15,13 +15,11 @@ from tripline.domain.access import Action, Gate
 from tripline.domain.refusals import Refusal
 from tripline.http import authentication, uploads
 from tripline.http.context import Call, process_of
-from tripline.http.operations import Value, operation
+from tripline.http.operations import Handler, Value, operation
 
 HTML: Final = "text/html"
 FORM: Final = "application/x-www-form-urlencoded"
 _READS: Final = ("GET", "HEAD")
-
-Handler: TypeAlias = Callable[[Call], Coroutine[Any, Any, Any]]
 
 
 def page(

@@ -5,6 +5,7 @@ returned with all typed values, ready to be submitted again. A form that changes
 typed values, for copying.
 """
 
+from functools import partial
 from typing import Any, Final
 
 from litestar.response import Response
@@ -52,25 +53,14 @@ def tell(request: Call, trouble: Trouble) -> Response[bytes]:
     if form is not None and visitor is not None and trouble.status == NOT_FOUND and _changes_record(request):
         return _gone(request, visitor, trouble, form)
     if trouble.status in _BEFORE_ANY_PAGE and visitor is None:
-        return _Sought(request, trouble)
+        return answers.Made(partial(_answer_visitor, request, trouble))
     return _told(request, trouble)
 
 
-class _Sought(Response[bytes]):
-    """An error page for an unknown address, which looks the visitor up first."""
-
-    def __init__(self, request: Call, trouble: Trouble) -> None:
-        super().__init__(b"")
-        self._request = request
-        self._trouble = trouble
-
-    def to_asgi_response(self, *args: Any, **named: Any) -> Any:
-        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-            await visitors.seek(self._request)
-            made = _told(self._request, self._trouble)
-            await made.to_asgi_response(*args, **named)(scope, receive, send)
-
-        return answer
+async def _answer_visitor(request: Call, trouble: Trouble, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a request for an unknown address with an error page, after looking the visitor up."""
+    await visitors.seek(request)
+    await _told(request, trouble).to_asgi_response(None, request)(scope, receive, send)
 
 
 def _told(request: Call, trouble: Trouble) -> Response[bytes]:
