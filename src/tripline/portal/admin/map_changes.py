@@ -1,5 +1,6 @@
 """Pages that change maps: uploading a file, resuming or cancelling an import, removing an area."""
 
+from functools import partial
 from typing import Final
 
 from litestar.response import Response
@@ -31,6 +32,8 @@ from tripline.portal.frame.visitors import Visitor, visitor_of
 NEW: Final = f"{maps.PATH}/new"
 _LABELS: Final = {"area": "portal.maps.area", "country": "portal.maps.country", "file": "portal.maps.file"}
 _OF_FILE: Final = (BadMapFile, uploads.FileTooLarge, uploads.TooSlow)
+_ONE: Final = f"{maps.PATH}/{{area}}"
+_of_area: Final = partial(page, access=Action.MAP_MANAGE, in_path=(AREA,))
 _NAMED: Final = Value("area", str, "area to begin with", "liechtenstein")
 
 
@@ -40,13 +43,7 @@ async def new(request: Call) -> Response[bytes]:
     return await _form(request, Typed(area=request.query_params.get("area", "")))
 
 
-@page(
-    "POST",
-    NEW,
-    access=Action.MAP_MANAGE,
-    streamed=True,
-    refuses=(BadMapFile, ImportCancelled, MapsBusy, uploads.FileTooLarge, uploads.TooSlow),
-)
+@page("POST", NEW, access=Action.MAP_MANAGE, streamed=True, refuses=(*_OF_FILE, ImportCancelled, MapsBusy))
 async def upload(request: Call) -> Response[bytes]:
     """Receive a map file and start its import once the whole file has arrived."""
     keeper = maps_of(request).keeper
@@ -68,13 +65,7 @@ async def upload(request: Call) -> Response[bytes]:
     return views.moved(request, maps.PATH)
 
 
-@page(
-    "POST",
-    f"{maps.PATH}/{{area}}/continue",
-    access=Action.MAP_MANAGE,
-    in_path=(AREA,),
-    refuses=(MapsBusy, NothingToContinue),
-)
+@_of_area("POST", f"{_ONE}/continue", refuses=(MapsBusy, NothingToContinue))
 async def go_on(request: Call) -> Response[bytes]:
     """Resume an import that was interrupted or failed, after its last finished step."""
     await forms.read(request)
@@ -83,7 +74,7 @@ async def go_on(request: Call) -> Response[bytes]:
     return views.moved(request, maps.PATH)
 
 
-@page("POST", f"{maps.PATH}/{{area}}/cancel", access=Action.MAP_MANAGE, in_path=(AREA,), refuses=(MapsBusy,))
+@_of_area("POST", f"{_ONE}/cancel", refuses=(MapsBusy,))
 async def cancel(request: Call) -> Response[bytes]:
     """Cancel an import, or discard an unfinished one. The former map of the area stays."""
     form = await forms.read(request)
@@ -103,13 +94,13 @@ async def cancel(request: Call) -> Response[bytes]:
     return views.moved(request, maps.PATH, notice=notice, name=area)
 
 
-@page("GET", f"{maps.PATH}/{{area}}/delete", access=Action.MAP_MANAGE, in_path=(AREA,))
+@_of_area("GET", f"{_ONE}/delete")
 async def ask_to_remove(request: Call) -> Response[bytes]:
     """Ask before a map is removed, and list the data lost with it."""
     return await _removal(request)
 
 
-@page("POST", f"{maps.PATH}/{{area}}/delete", access=Action.MAP_MANAGE, in_path=(AREA,), refuses=(MapsBusy,))
+@_of_area("POST", f"{_ONE}/delete", refuses=(MapsBusy,))
 async def remove(request: Call) -> Response[bytes]:
     """Remove the map of an area, and discard an unfinished import of that area."""
     form = await forms.read(request)

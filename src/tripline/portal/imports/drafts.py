@@ -45,10 +45,12 @@ _QUERY: Final = (
 )
 _LONGEST_NUMBER: Final = 9
 
+_ONE: Final = "/import/{draftId}"
+_page: Final = partial(page, access=drafts.ANY_KIND)
 Change = Callable[..., Draft]
 
 
-@page("GET", "/import/{draftId}", access=drafts.ANY_KIND, query=_QUERY, refuses=(draft_pages.SearchTooLong,))
+@_page("GET", _ONE, query=_QUERY, refuses=(draft_pages.SearchTooLong,))
 async def draft(request: Call) -> Response[bytes]:
     """The draft in its current state: matching columns, work in progress, checked rows, or the registered rows."""
     visitor, found = await found_in(request)
@@ -59,7 +61,7 @@ async def draft(request: Call) -> Response[bytes]:
     return _working(request, found)
 
 
-@page("GET", "/import/{draftId}/progress", access=drafts.ANY_KIND)
+@_page("GET", f"{_ONE}/progress")
 async def progress(request: Call) -> Response[bytes]:
     """Progress of the work on a draft."""
     _, found = await found_in(request)
@@ -68,19 +70,19 @@ async def progress(request: Call) -> Response[bytes]:
     return _working(request, found, fragment="progress")
 
 
-@page("GET", "/import/{draftId}/columns", access=drafts.ANY_KIND)
+@_page("GET", f"{_ONE}/columns")
 async def columns(request: Call) -> Response[bytes]:
     """The form that matches the file's columns with fields."""
     return await _matching(request, *await found_in(request))
 
 
-@page("GET", "/import/{draftId}/delete", access=drafts.ANY_KIND)
+@_page("GET", f"{_ONE}/delete")
 async def ask_to_delete(request: Call) -> Response[bytes]:
     """Ask before a draft is discarded, and show the number of its rows."""
     return _discarding(request, *await found_in(request))
 
 
-@page("POST", "/import/{draftId}/delete", access=drafts.ANY_KIND)
+@_page("POST", f"{_ONE}/delete")
 async def delete(request: Call) -> Response[bytes]:
     """Discard a draft; refused if it changed since the page was rendered."""
     form = await forms.read(request)
@@ -110,7 +112,7 @@ def _discarding(request: Call, visitor: Visitor, found: Draft, *, error: Refusal
     )
 
 
-@page("POST", "/import/{draftId}/columns", access=drafts.ANY_KIND, refuses=(NotNow,))
+@_page("POST", f"{_ONE}/columns", refuses=(NotNow,))
 async def match(request: Call) -> Response[bytes]:
     """Match the columns and have every row checked."""
     form = await forms.read(request)
@@ -132,14 +134,14 @@ async def match(request: Call) -> Response[bytes]:
     return await _back(request, found)
 
 
-@page("POST", "/import/{draftId}/check", access=drafts.ANY_KIND, refuses=(NotNow,))
+@_page("POST", f"{_ONE}/check", refuses=(NotNow,))
 async def check(request: Call) -> Response[bytes]:
     """Check every row again, without registering any."""
     await forms.read(request)
     return await _back(request, await changed(request, drafts.check), notice="portal.import.checked_again")
 
 
-@page("POST", "/import/{draftId}/commit", access=drafts.ANY_KIND, refuses=(NotNow, NothingGood))
+@_page("POST", f"{_ONE}/commit", refuses=(NotNow, NothingGood))
 async def commit(request: Call) -> Response[bytes]:
     """Register all good rows, or none."""
     form = await forms.read(request)
@@ -154,7 +156,7 @@ async def commit(request: Call) -> Response[bytes]:
         return await _preview(request, *await found_in(request), error=refusal)
 
 
-@page("POST", "/import/{draftId}/cancel", access=drafts.ANY_KIND, refuses=(NotNow,))
+@_page("POST", f"{_ONE}/cancel", refuses=(NotNow,))
 async def cancel(request: Call) -> Response[bytes]:
     """Stop the work on a draft without registering any row."""
     await forms.read(request)
@@ -162,13 +164,7 @@ async def cancel(request: Call) -> Response[bytes]:
     return views.moved(request, _address(request))
 
 
-@page(
-    "GET",
-    "/import/{draftId}/bad-rows",
-    access=drafts.ANY_KIND,
-    answer_type=uploads.CSV,
-    refuses=(NotNow, draft_files.TooManyBadRows),
-)
+@_page("GET", f"{_ONE}/bad-rows", answer_type=uploads.CSV, refuses=(NotNow, draft_files.TooManyBadRows))
 async def bad_rows(request: Call) -> Stream:
     """A file of the rows that cannot be registered, each with its reasons."""
     visitor, found = await found_in(request)

@@ -5,6 +5,7 @@ shows the new one and keeps the choice, ready to be submitted again.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -35,6 +36,8 @@ _TEXTS: Final = "portal.assignments."
 _DIRECTOR: Final = "director"
 _DRIVER: Final = "driver"
 _POSTS: Final = {_DIRECTOR: Authority.DIRECTOR, _DRIVER: Authority.DRIVER}
+_ONE: Final = "/fleet/vehicles/{vehicleId}"
+_assigning: Final = partial(page, refuses=(AssignedMeanwhile,))
 _NO_LOG_IN: Final = (vehicles.NotActivated, vehicles.Occupied)
 
 
@@ -51,21 +54,19 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
     sensors: Sequence[SensorId] = ()
 
 
-@page("GET", "/fleet/vehicles/{vehicleId}/director", access=Action.VEHICLE_ASSIGN_DIRECTOR)
+@page("GET", f"{_ONE}/director", access=Action.VEHICLE_ASSIGN_DIRECTOR)
 async def choose_director(request: Call) -> Response[bytes]:
     """Choose the managing director of a vehicle."""
     return await _choose(request, _DIRECTOR, chosen_id=choices.chosen_before(request))
 
 
-@page("GET", "/fleet/vehicles/{vehicleId}/driver", access=Action.VEHICLE_ASSIGN_DRIVER)
+@page("GET", f"{_ONE}/driver", access=Action.VEHICLE_ASSIGN_DRIVER)
 async def choose_driver(request: Call) -> Response[bytes]:
     """Choose the new driver of a vehicle."""
     return await _choose(request, _DRIVER, chosen_id=choices.chosen_before(request))
 
 
-@page(
-    "POST", "/fleet/vehicles/{vehicleId}/director", access=Action.VEHICLE_ASSIGN_DIRECTOR, refuses=(AssignedMeanwhile,)
-)
+@_assigning("POST", f"{_ONE}/director", access=Action.VEHICLE_ASSIGN_DIRECTOR)
 async def set_director(request: Call) -> Response[bytes]:
     """Assign the managing director of a vehicle."""
 
@@ -77,12 +78,7 @@ async def set_director(request: Call) -> Response[bytes]:
     return await _changed(request, _DIRECTOR, work)
 
 
-@page(
-    "POST",
-    "/fleet/vehicles/{vehicleId}/director/unset",
-    access=Action.VEHICLE_ASSIGN_DIRECTOR,
-    refuses=(AssignedMeanwhile,),
-)
+@_assigning("POST", f"{_ONE}/director/unset", access=Action.VEHICLE_ASSIGN_DIRECTOR)
 async def unset_director(request: Call) -> Response[bytes]:
     """Remove the managing director of a vehicle."""
 
@@ -93,12 +89,7 @@ async def unset_director(request: Call) -> Response[bytes]:
     return await _changed(request, _DIRECTOR, work)
 
 
-@page(
-    "POST",
-    "/fleet/vehicles/{vehicleId}/driver",
-    access=Action.VEHICLE_ASSIGN_DRIVER,
-    refuses=(AssignedMeanwhile, *_NO_LOG_IN),
-)
+@_assigning("POST", f"{_ONE}/driver", access=Action.VEHICLE_ASSIGN_DRIVER, refuses=(AssignedMeanwhile, *_NO_LOG_IN))
 async def set_driver(request: Call) -> Response[bytes]:
     """Assign the current driver of a vehicle."""
 
@@ -114,12 +105,7 @@ async def set_driver(request: Call) -> Response[bytes]:
     return await _changed(request, _DRIVER, work)
 
 
-@page(
-    "POST",
-    "/fleet/vehicles/{vehicleId}/driver/unset",
-    access=Action.VEHICLE_ASSIGN_DRIVER,
-    refuses=(AssignedMeanwhile,),
-)
+@_assigning("POST", f"{_ONE}/driver/unset", access=Action.VEHICLE_ASSIGN_DRIVER)
 async def unset_driver(request: Call) -> Response[bytes]:
     """Remove the current driver of a vehicle."""
 

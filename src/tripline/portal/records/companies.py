@@ -39,7 +39,6 @@ NEW_FIELDS: Final[dict[str, Any]] = {**FIELDS, "serviceType": None}
 PASSWORD: Final = "picPasswd"  # noqa: S105  the name of a field
 LABELS: Final = words.labels((*NEW_FIELDS, PASSWORD))
 LIST: Final = navigation.COMPANIES
-OWN: Final = navigation.OWN_COMPANY
 NEW: Final = navigation.REGISTRATION
 _HOLDS: Final = ("vehicles", "sensors", "directors", "drivers")
 """Lists with a filter by company."""

@@ -4,6 +4,7 @@ With a dispute in the address, the choice accepts that dispute. The form contain
 another window changes the driver meanwhile, the page shows the new one and keeps the choice.
 """
 
+from functools import partial
 from typing import Any, Final
 
 from litestar.response import Response
@@ -30,20 +31,17 @@ from tripline.services.scores import disputes
 from tripline.store.transactions import ReadTx, WriteTx
 
 _DISPUTE: Final = "disputeId"
+_ONE: Final = "/trips/{tripId}/driver"
+_correcting: Final = partial(page, access=Action.DISPUTE_DECIDE)
 
 
-@page("GET", "/trips/{tripId}/driver", access=Action.DISPUTE_DECIDE, refuses=corrections.REFUSALS)
+@_correcting("GET", _ONE, refuses=corrections.REFUSALS)
 async def choose(request: Call) -> Response[bytes]:
     """Choose another driver of a past trip, with a preview of the change."""
     return await _choose(request, choices.chosen_before(request))
 
 
-@page(
-    "POST",
-    "/trips/{tripId}/driver",
-    access=Action.DISPUTE_DECIDE,
-    refuses=(*corrections.REFUSALS, CorrectedMeanwhile, OwnDispute, NotOpen),
-)
+@_correcting("POST", _ONE, refuses=(*corrections.REFUSALS, CorrectedMeanwhile, OwnDispute, NotOpen))
 async def correct(request: Call) -> Response[bytes]:
     """Give a past trip another driver, or accept a dispute with that driver."""
     form, visitor = await forms.read(request), await visitor_of(request)
@@ -74,12 +72,7 @@ async def correct(request: Call) -> Response[bytes]:
     return views.moved(request, _path(trip_id), notice="portal.trip_driver.corrected", undo=undo)
 
 
-@page(
-    "POST",
-    "/trips/{tripId}/driver/undo",
-    access=Action.DISPUTE_DECIDE,
-    refuses=(*corrections.REFUSALS, CorrectedMeanwhile, NotCorrected),
-)
+@_correcting("POST", f"{_ONE}/undo", refuses=(*corrections.REFUSALS, CorrectedMeanwhile, NotCorrected))
 async def undo(request: Call) -> Response[bytes]:
     """Give a trip back the driver that its messages name."""
     form, visitor = await forms.read(request), await visitor_of(request)

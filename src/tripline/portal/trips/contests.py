@@ -28,6 +28,7 @@ from tripline.store.transactions import ReadTx, WriteTx
 _EVENT: Final = Value(
     name="event", type=str, meaning="id of the GPS event to contest", example="6c9ba3d0-c801-11ef-9d5c-6b1f6f2a4c11"
 )
+_ONE: Final = f"{PATH}/{{tripId}}"
 _LABELS: Final = {
     "reason": "portal.trip.contest.reason",
     "text": "portal.trip.contest.text",
@@ -36,18 +37,13 @@ _LABELS: Final = {
 }
 
 
-@page("GET", f"{PATH}/{{tripId}}/contest", access=Action.DISPUTE_OPEN, query=(_EVENT,), refuses=(NoScoreYet,))
+@page("GET", f"{_ONE}/contest", access=Action.DISPUTE_OPEN, query=(_EVENT,), refuses=(NoScoreYet,))
 async def contest_form(request: Call) -> Response[bytes]:
     """The form to contest a trip or one of its events."""
     return await _contest(request, event_id=request.query_params.get("event", ""))
 
 
-@page(
-    "POST",
-    f"{PATH}/{{tripId}}/contest",
-    access=Action.DISPUTE_OPEN,
-    refuses=(NoScoreYet, AlreadyDisputed, TooManyDisputes),
-)
+@page("POST", f"{_ONE}/contest", access=Action.DISPUTE_OPEN, refuses=(NoScoreYet, AlreadyDisputed, TooManyDisputes))
 async def contest(request: Call) -> Response[bytes]:
     """Contest a trip or one of its events."""
     form = await forms.read(request)
@@ -72,7 +68,7 @@ async def contest(request: Call) -> Response[bytes]:
     return views.moved(request, f"{PATH}/{trip_id}", notice="portal.trip.contest.sent")
 
 
-@page("POST", f"{PATH}/{{tripId}}/disputes/{{disputeId}}/withdraw", access=Action.DISPUTE_OPEN, refuses=(NotOpen,))
+@page("POST", f"{_ONE}/disputes/{{disputeId}}/withdraw", access=Action.DISPUTE_OPEN, refuses=(NotOpen,))
 async def withdraw(request: Call) -> Response[bytes]:
     """Withdraw a dispute that is not decided yet; only for the person who opened it."""
     await forms.read(request)
@@ -87,13 +83,13 @@ async def withdraw(request: Call) -> Response[bytes]:
     return views.moved(request, f"{PATH}/{withdrawn.trip_id}", notice="portal.trip.dispute.withdrawn")
 
 
-@page("GET", f"{PATH}/{{tripId}}/disputes/{{disputeId}}", access=Action.DISPUTE_DECIDE, refuses=(OwnDispute,))
+@page("GET", f"{_ONE}/disputes/{{disputeId}}", access=Action.DISPUTE_DECIDE, refuses=(OwnDispute,))
 async def decision_form(request: Call) -> Response[bytes]:
     """A dispute to decide, with the score before and after side by side."""
     return await _decision(request)
 
 
-@page("POST", f"{PATH}/{{tripId}}/disputes/{{disputeId}}", access=Action.DISPUTE_DECIDE, refuses=(OwnDispute, NotOpen))
+@page("POST", f"{_ONE}/disputes/{{disputeId}}", access=Action.DISPUTE_DECIDE, refuses=(OwnDispute, NotOpen))
 async def decide(request: Call) -> Response[bytes]:
     """Accept a dispute, so that the contested event or trip no longer counts, or reject it with an answer."""
     form = await forms.read(request)

@@ -4,7 +4,6 @@ import asyncio
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
 from litestar.response import Response
 
 from tripline.domain import fields, samples
@@ -41,16 +40,6 @@ _WIDE, _HIGH = 640, 360
 _DIGITS: Final = 9
 _FORM: Final = Value(name="form", type=str, meaning="`gpx`, `csv` or `geojson`", example="gpx", required=True)
 _FROM: Final = Value(name="from", type=int, meaning="reports to leave out at the beginning", example=200)
-
-
-class Report(msgspec.Struct, frozen=True):
-    """A raw report."""
-
-    time_ms: int | None
-    lat: float | None
-    lon: float | None
-    speed_kmh: float | None
-    state: int | None
 
 
 @page(
@@ -134,10 +123,11 @@ async def _read(request: Call) -> tuple[Visitor, tuple[TripView, TripSamples]]:
     return await visitor_and(request, work, short=False)
 
 
-def _report(record: tuple[Any, ...]) -> Report:
-    time_ms, lat, lon, speed_kmh, state, _ = record
-    lat, lon, speed_kmh = (None if math.isnan(each) else each for each in (lat, lon, speed_kmh))
-    return Report(time_ms, lat, lon, speed_kmh, None if state == samples.NO_FLAGS else state)
+def _report(record: tuple[Any, ...]) -> dict[str, Any]:
+    time_ms, *numbers, state, _ = record
+    lat, lon, speed_kmh = (None if math.isnan(each) else each for each in numbers)
+    place = {"lat": lat, "lon": lon, "speed_kmh": speed_kmh}
+    return {"time_ms": time_ms, "state": None if state == samples.NO_FLAGS else state, **place}
 
 
 def _sketch(found: "track.Track") -> str:
