@@ -91,7 +91,7 @@ async def strictly(rig):
 
 
 def counts(found):
-    counted = rescorings.counted(found)
+    counted = found.counted
     return counted.judged, counted.moved, counted.gained, counted.lost, counted.same, counted.failed
 
 
@@ -195,7 +195,7 @@ async def test_dry_run_says_what_would_change_and_writes_no_score(rig):
 
     assert unmoved
     assert (counts(own), counts(tried)) == ((3, 0, 0, 0, 3, 0), (3, 2, 0, 0, 1, 0))
-    assert rescorings.counted(tried).most > 0
+    assert tried.counted.most > 0
 
 
 @pytest.mark.parametrize("batch", [scorer.SAMPLES, 1], ids=["one batch", "a trip at a time"])

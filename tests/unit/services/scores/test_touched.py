@@ -221,7 +221,7 @@ async def test_rescoring_over_rest_remembers_its_area_from_step_to_step(rig, tow
 
     assert len(states) > 2
     assert {each.asked.area for each in states} == {"town"}
-    assert rescorings.counted(states[-1]).judged == 2
+    assert states[-1].counted.judged == 2
     assert by == {"along": (name,), "through": (name,)}
 
 
