@@ -150,17 +150,15 @@ async def test_administrators_are_listed_by_name(app: rest.Rest):
     assert seen == [["A", "Kim", "b"], ["c"], ["b"]]
 
 
-def test_h5_email_of_another_account_is_refused(tmp_path):
-    async def scenario(app):
-        _, admin = await app.operator("ace")
-        await app.operator("other")
-        path = f"/company/{admin.company_id}/admin"
-        lee = (await app.post(admin, path, BODY))["id"]["id"]
-        taken = {"email": "ADMIN@other.example"}
-        return [
-            await app.refused(admin, "POST", path, {**BODY, **taken}),
-            await app.refused(admin, "PUT", f"{path}/{lee}", taken),
-        ]
+async def test_h5_email_of_another_account_is_refused(app: rest.Rest):
+    _, admin = await app.operator("ace")
+    await app.operator("other")
+    path = f"/company/{admin.company_id}/admin"
+    lee = (await app.post(admin, path, BODY))["id"]["id"]
+    taken = {"email": "ADMIN@other.example"}
 
-    taken = (400, 31, "Parameter 'email': an account with the e-mail address ADMIN@other.example already exists.")
-    assert rest.run(tmp_path, scenario) == [taken, taken]
+    refusal = (400, 31, "Parameter 'email': an account with the e-mail address ADMIN@other.example already exists.")
+    assert [
+        await app.refused(admin, "POST", path, {**BODY, **taken}),
+        await app.refused(admin, "PUT", f"{path}/{lee}", taken),
+    ] == [refusal, refusal]

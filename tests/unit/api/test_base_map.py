@@ -1,5 +1,6 @@
 """The base map over HTTP: who gets tiles, what is kept where and until when, what may stand in their addresses."""
 
+import contextlib
 import gzip
 from functools import partial
 from types import SimpleNamespace
@@ -51,26 +52,27 @@ class Client:
         return await self.app.http.request(method, path, headers={**who, **named})
 
 
-def asked(tmp_path, scenario, tiles=None, *, shown=True, **file):
-    """What the scenario finds out as a driver in front of a map of these tiles."""
+@contextlib.asynccontextmanager
+async def asking(tmp_path, tiles=None, *, shown=True, **file):
+    """A driver in front of a map of these tiles."""
     file = made.written(tmp_path / "tiles", {(3, 4, 2): TILE} if tiles is None else tiles, **file)
     maps = base_map.BaseMaps(tmp_path, file=file, monotonic=iter(range(10_000)).__next__) if shown else None
-
-    async def play(app):
-        return await scenario(await Client(app).signed_in())
-
-    return rest.run(tmp_path, play, base_map=maps)
+    async with rest.opened(tmp_path, base_map=maps) as app:
+        yield await Client(app).signed_in()
 
 
-def test_tile_is_sent_as_it_is_stored(tmp_path):
-    async def scenario(client):
-        # Without the hook that reads, and unpacks, every answer.
-        plain = httpx.AsyncClient(transport=client.app.http._transport, base_url="http://127.0.0.1")
-        headers = {"X-Authorization": f"Bearer {client.login.token}", "Accept-Encoding": "gzip"}
-        async with plain.stream("GET", HERE, headers=headers) as answer:
-            return answer, b"".join([part async for part in answer.aiter_raw()])
+@pytest.fixture
+async def client(tmp_path):
+    async with asking(tmp_path) as opened:
+        yield opened
 
-    answer, raw = asked(tmp_path, scenario)
+
+async def test_tile_is_sent_as_it_is_stored(client):
+    # Without the hook that reads, and unpacks, every answer.
+    plain = httpx.AsyncClient(transport=client.app.http._transport, base_url="http://127.0.0.1")
+    headers = {"X-Authorization": f"Bearer {client.login.token}", "Accept-Encoding": "gzip"}
+    async with plain.stream("GET", HERE, headers=headers) as answer:
+        raw = b"".join([part async for part in answer.aiter_raw()])
 
     assert answer.status_code == 200
     assert raw == gzip.compress(TILE, mtime=0)
@@ -84,52 +86,43 @@ def test_tile_is_sent_as_it_is_stored(tmp_path):
     assert answer.headers["cache-control"] == "private, no-cache"
 
 
-def test_tile_takes_no_transaction(tmp_path):
+async def test_tile_takes_no_transaction(client):
     """Who asks is found by a statement on its own: on PostgreSQL a thread and two round trips more cost as much as the
     rest of a tile."""
+    cookie = await client.cookie()
+    client.app.change(store=SimpleNamespace(ask=client.app.store.ask))
 
-    async def scenario(client):
-        cookie = await client.cookie()
-        client.app.change(store=SimpleNamespace(ask=client.app.store.ask))
-        return [(await client.get(**headers)).status_code for headers in ({}, {"cookie": f"tripline={cookie.text}"})]
-
-    assert asked(tmp_path, scenario) == [200, 200]
+    assert [(await client.get(**headers)).status_code for headers in ({}, {"cookie": f"tripline={cookie.text}"})] == [
+        200,
+        200,
+    ]
 
 
 @pytest.mark.parametrize(
     ("accepted", "packed"),
     [("gzip, deflate, br", True), ("GZIP;q=0.5", True), ("identity", False), ("gzip;q=0", False), ("gzipped", False)],
 )
-def test_tile_is_unpacked_for_who_does_not_take_gzip(tmp_path, accepted, packed):
-    async def scenario(client):
-        one = await client.get(accept_encoding=accepted)
-        other = await client.get(accept_encoding="gzip")
-        return one, other
-
-    one, other = asked(tmp_path, scenario)
+async def test_tile_is_unpacked_for_who_does_not_take_gzip(client, accepted, packed):
+    one = await client.get(accept_encoding=accepted)
+    other = await client.get(accept_encoding="gzip")
 
     assert one.content == TILE
     assert ("content-encoding" in one.headers) is packed
     assert (one.headers["etag"] == other.headers["etag"]) is packed
 
 
-def test_tile_of_a_file_without_packing_is_sent_as_it_is(tmp_path):
-    async def scenario(client):
-        return await client.get(accept_encoding="gzip")
-
-    answer = asked(tmp_path, scenario, packed=False)
+async def test_tile_of_a_file_without_packing_is_sent_as_it_is(tmp_path):
+    async with asking(tmp_path, packed=False) as client:
+        answer = await client.get(accept_encoding="gzip")
 
     assert "content-encoding" not in answer.headers
     assert answer.content == TILE
 
 
-def test_tile_that_is_known_is_not_sent_again(tmp_path):
-    async def scenario(client):
-        etag = (await client.get()).headers["etag"]
-        asked_again = [await client.get(if_none_match=each) for each in (etag, f'"x", W/{etag}', '"x"')]
-        return etag, asked_again, await client.get(accept_encoding="identity", if_none_match=etag)
-
-    etag, asked_again, unpacked = asked(tmp_path, scenario)
+async def test_tile_that_is_known_is_not_sent_again(client):
+    etag = (await client.get()).headers["etag"]
+    asked_again = [await client.get(if_none_match=each) for each in (etag, f'"x", W/{etag}', '"x"')]
+    unpacked = await client.get(accept_encoding="identity", if_none_match=etag)
 
     assert not etag.startswith("W/")
     assert [answer.status_code for answer in asked_again] == [304, 304, 200]
@@ -138,16 +131,13 @@ def test_tile_that_is_known_is_not_sent_again(tmp_path):
     assert unpacked.status_code == 200
 
 
-def test_replaced_map_has_other_tags_and_another_address(tmp_path):
-    async def scenario(client):
-        style, before = (await client.get("/map/style.json")).json(), await client.get()
-        known = style["sources"]["base"]["tiles"][0].format(z=3, x=4, y=2)
-        kept = await client.get(known)
-        made.written(tmp_path / "new", {(3, 4, 2): made.tile("Chur")}).replace(tmp_path / "tiles")
-        after = await client.get(if_none_match=before.headers["etag"])
-        return kept, after, await client.get(known), (await client.get("/map/style.json")).json() != style
-
-    kept, after, stale, is_new = asked(tmp_path, scenario)
+async def test_replaced_map_has_other_tags_and_another_address(client, tmp_path):
+    style, before = (await client.get("/map/style.json")).json(), await client.get()
+    known = style["sources"]["base"]["tiles"][0].format(z=3, x=4, y=2)
+    kept = await client.get(known)
+    made.written(tmp_path / "new", {(3, 4, 2): made.tile("Chur")}).replace(tmp_path / "tiles")
+    after = await client.get(if_none_match=before.headers["etag"])
+    stale, is_new = await client.get(known), (await client.get("/map/style.json")).json() != style
 
     assert kept.headers["cache-control"] == "private, max-age=86400, immutable"
     assert (after.status_code, made.names(after.content)) == (200, ["Chur"])
@@ -156,19 +146,16 @@ def test_replaced_map_has_other_tags_and_another_address(tmp_path):
     assert is_new
 
 
-def test_map_that_is_replaced_between_tag_and_tile_is_kept_by_nobody(tmp_path):
-    async def scenario(client):
-        maps = client.app.contexts.maps.base_map
-        find = maps.tile
+async def test_map_that_is_replaced_between_tag_and_tile_is_kept_by_nobody(client, tmp_path):
+    maps = client.app.contexts.maps.base_map
+    find = maps.tile
 
-        async def late(*place):
-            made.written(tmp_path / "new", {(3, 4, 2): made.tile("Chur")}).replace(tmp_path / "tiles")
-            return await find(*place)
+    async def late(*place):
+        made.written(tmp_path / "new", {(3, 4, 2): made.tile("Chur")}).replace(tmp_path / "tiles")
+        return await find(*place)
 
-        maps.tile = late
-        return await client.get()
-
-    answer = asked(tmp_path, scenario)
+    maps.tile = late
+    answer = await client.get()
 
     assert made.names(answer.content) == ["Chur"]
     assert answer.headers["cache-control"] == "no-store"
@@ -176,31 +163,25 @@ def test_map_that_is_replaced_between_tag_and_tile_is_kept_by_nobody(tmp_path):
 
 
 @pytest.mark.parametrize("shown", [True, False])
-def test_tile_that_nobody_has_is_empty(tmp_path, shown):
-    async def scenario(client):
-        return await client.get("/map/14/1/1.mvt")
-
-    answer = asked(tmp_path, scenario, shown=shown)
+async def test_tile_that_nobody_has_is_empty(tmp_path, shown):
+    async with asking(tmp_path, shown=shown) as client:
+        answer = await client.get("/map/14/1/1.mvt")
 
     assert (answer.status_code, answer.content) == (204, b"")
     assert answer.headers["cache-control"] == "private, no-cache"
     assert "content-length" not in answer.headers
 
 
-def test_damaged_tile_is_answered_as_something_that_is_away(tmp_path):
-    async def scenario(client):
-        return await client.get(accept_encoding="identity")
+async def test_damaged_tile_is_answered_as_something_that_is_away(tmp_path):
+    damaged = {"packed": False, "tile_compression": Compression.GZIP}
+    async with asking(tmp_path, {(3, 4, 2): b"x"}, **damaged) as client:
+        answer = await client.get(accept_encoding="identity")
 
-    assert (
-        asked(tmp_path, scenario, {(3, 4, 2): b"x"}, packed=False, tile_compression=Compression.GZIP).status_code == 503
-    )
+    assert answer.status_code == 503
 
 
-def test_head_is_answered_without_the_tile(tmp_path):
-    async def scenario(client):
-        return await client.get(), await client.get(method="HEAD")
-
-    get, head = asked(tmp_path, scenario)
+async def test_head_is_answered_without_the_tile(client):
+    get, head = await client.get(), await client.get(method="HEAD")
 
     assert (head.status_code, head.content) == (200, b"")
     assert head.headers == get.headers
@@ -208,38 +189,31 @@ def test_head_is_answered_without_the_tile(tmp_path):
 
 @pytest.mark.parametrize("path", [HERE, "/map/style.json", "/map/style.json?theme=dark"])
 @pytest.mark.parametrize("authority", Authority)
-def test_everybody_who_is_signed_in_sees_the_map(tmp_path, path, authority):
-    async def scenario(client):
-        await client.signed_in(authority)
-        return await client.get(path), await client.get(path, nobody="yes")
-
-    seen, unseen = asked(tmp_path, scenario)
+async def test_everybody_who_is_signed_in_sees_the_map(client, path, authority):
+    await client.signed_in(authority)
+    seen, unseen = await client.get(path), await client.get(path, nobody="yes")
 
     assert (seen.status_code, unseen.status_code) == (200, 401)
     assert unseen.json()["errorCode"] == 10
 
 
 @pytest.mark.parametrize("path", [HERE, "/map/style.json"])
-def test_browser_with_a_session_sees_the_map_until_that_ends(tmp_path, path):
-    async def scenario(client):
-        app = client.app
-        cookie = await client.cookie()
-        found = [await client.get(path, cookie=f"tripline={cookie.text}")]
-        found.append(await client.get(path, cookie=f"tripline={cookie.session_id}.{'x' * 43}"))
-        app.now_ms += config.Sessions().idle_s * 1_000
-        found.append(await client.get(path, cookie=f"tripline={cookie.text}"))
-        return [answer.status_code for answer in found]
+async def test_browser_with_a_session_sees_the_map_until_that_ends(client, path):
+    app = client.app
+    cookie = await client.cookie()
+    found = [await client.get(path, cookie=f"tripline={cookie.text}")]
+    found.append(await client.get(path, cookie=f"tripline={cookie.session_id}.{'x' * 43}"))
+    app.now_ms += config.Sessions().idle_s * 1_000
+    found.append(await client.get(path, cookie=f"tripline={cookie.text}"))
 
-    assert asked(tmp_path, scenario) == [200, 401, 401]
+    assert [answer.status_code for answer in found] == [200, 401, 401]
 
 
-def test_each_tile_counts_as_a_request(tmp_path):
-    async def scenario(client):
-        limits = Limits(accounts=config.Accounts(), rest=config.Rest(requests_per_minute=2))
-        client.app.change(limits=limits)
-        return [(await client.get()).status_code for _ in range(3)]
+async def test_each_tile_counts_as_a_request(client):
+    limits = Limits(accounts=config.Accounts(), rest=config.Rest(requests_per_minute=2))
+    client.app.change(limits=limits)
 
-    assert asked(tmp_path, scenario) == [200, 200, 429]
+    assert [(await client.get()).status_code for _ in range(3)] == [200, 200, 429]
 
 
 @pytest.mark.parametrize(
@@ -267,11 +241,8 @@ def test_each_tile_counts_as_a_request(tmp_path):
         ("9" * 5_000 + "/0/0.mvt", 400),
     ],
 )
-def test_address_of_a_tile_is_held_against_its_bounds(tmp_path, place, status):
-    async def scenario(client):
-        return await client.get(f"/map/{place}")
-
-    answer = asked(tmp_path, scenario)
+async def test_address_of_a_tile_is_held_against_its_bounds(client, place, status):
+    answer = await client.get(f"/map/{place}")
 
     assert answer.status_code == status
     if status == 400:
@@ -279,11 +250,9 @@ def test_address_of_a_tile_is_held_against_its_bounds(tmp_path, place, status):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_style_names_tiles_of_the_host_that_was_asked(tmp_path, theme):
-    async def scenario(client):
-        return await client.get(f"/map/style.json?theme={theme}", host="maps.example:8443")
-
-    answer = asked(tmp_path, scenario, bounds=(9.0, 47.0, 10.0, 48.0), metadata={"attribution": "© X"})
+async def test_style_names_tiles_of_the_host_that_was_asked(tmp_path, theme):
+    async with asking(tmp_path, bounds=(9.0, 47.0, 10.0, 48.0), metadata={"attribution": "© X"}) as client:
+        answer = await client.get(f"/map/style.json?theme={theme}", host="maps.example:8443")
 
     style = answer.json()
     assert style["name"] == f"Tripline {theme}"
@@ -309,42 +278,34 @@ def test_style_names_tiles_of_the_host_that_was_asked(tmp_path, theme):
         (True, {"host": "a.example"}, "https://a.example"),
     ],
 )
-def test_style_goes_by_the_proxy_where_there_is_one(tmp_path, behind_proxy, headers, origin):
-    async def scenario(client):
-        client.app.change(behind_proxy=behind_proxy, public_url="https://public.example")
-        return (await client.get("/map/style.json", **headers)).json()
+async def test_style_goes_by_the_proxy_where_there_is_one(client, behind_proxy, headers, origin):
+    client.app.change(behind_proxy=behind_proxy, public_url="https://public.example")
 
-    (tiles,) = asked(tmp_path, scenario)["sources"]["base"]["tiles"]
+    (tiles,) = (await client.get("/map/style.json", **headers)).json()["sources"]["base"]["tiles"]
+
     assert tiles.startswith(f"{origin}/map/")
 
 
-def test_style_is_not_sent_again_while_it_is_known(tmp_path):
-    async def scenario(client):
-        first = await client.get("/map/style.json")
-        known = await client.get("/map/style.json", if_none_match=first.headers["etag"])
-        other = await client.get("/map/style.json?theme=dark", if_none_match=first.headers["etag"])
-        return first, known, other
-
-    first, known, other = asked(tmp_path, scenario)
+async def test_style_is_not_sent_again_while_it_is_known(client):
+    first = await client.get("/map/style.json")
+    known = await client.get("/map/style.json", if_none_match=first.headers["etag"])
+    other = await client.get("/map/style.json?theme=dark", if_none_match=first.headers["etag"])
 
     assert first.headers["cache-control"] == "private, no-cache"
     assert [answer.status_code for answer in (first, known, other)] == [200, 304, 200]
     assert known.content == b""
 
 
-def test_style_without_a_map_is_one_plain_colour(tmp_path):
-    async def scenario(client):
-        return (await client.get("/map/style.json")).json()
+async def test_style_without_a_map_is_one_plain_colour(tmp_path):
+    async with asking(tmp_path, shown=False) as client:
+        found = (await client.get("/map/style.json")).json()
 
-    assert asked(tmp_path, scenario, shown=False)["sources"] == {}
+    assert found["sources"] == {}
 
 
 @pytest.mark.parametrize("theme", ["Dark", "light,dark", "x" * 1_000])
-def test_unknown_theme_is_refused(tmp_path, theme):
-    async def scenario(client):
-        return await client.get(f"/map/style.json?theme={theme}")
-
-    answer = asked(tmp_path, scenario)
+async def test_unknown_theme_is_refused(client, theme):
+    answer = await client.get(f"/map/style.json?theme={theme}")
 
     assert answer.status_code == 400
     assert answer.json()["message"] == "Parameter 'theme' must be one of light, dark."

@@ -51,10 +51,10 @@ async def delegated(app, *, needs_activation=False):
     ("what", "outcome"),
     [("nothing", (200, None)), ("delegation", (403, 20)), ("account", (401, 10)), ("right", (403, 20))],
 )
-def test_acknowledgement_is_for_those_who_may_still_call(tmp_path, what, outcome):
+async def test_acknowledgement_is_for_those_who_may_still_call(tmp_path, what, outcome):
     device = Asked()
 
-    async def scenario(app):
+    async with rest.opened(tmp_path, devices=device) as app:
         device.app = app
         of, vehicle, sensor = await delegated(app)
         person = await delegating.director(app, of.borrower, "han")
@@ -72,18 +72,16 @@ def test_acknowledgement_is_for_those_who_may_still_call(tmp_path, what, outcome
 
         device.first = {"nothing": None, "delegation": delegation, "account": account, "right": right}[what]
         answer = await app.call(person, "POST", TWOWAY + sensor, {"method": "where"})
-        return answer.status_code, answer.json().get("errorCode"), "here" in answer.text
-
-    status, code, told = rest.run(tmp_path, scenario, devices=device)
+        status, code, told = answer.status_code, answer.json().get("errorCode"), "here" in answer.text
 
     assert (status, code) == outcome
     assert told is (what == "nothing")
 
 
-def test_answer_of_an_activation_is_not_for_an_account_that_is_gone(tmp_path):
+async def test_answer_of_an_activation_is_not_for_an_account_that_is_gone(tmp_path):
     device = Asked()
 
-    async def scenario(app):
+    async with rest.opened(tmp_path, devices=device) as app:
         device.app = app
         of, vehicle, sensor = await delegated(app, needs_activation=True)
         body = {"name": "Second", "email": "second@owner.example", "phone": "010", "password": "pass phrase"}
@@ -96,6 +94,6 @@ def test_answer_of_an_activation_is_not_for_an_account_that_is_gone(tmp_path):
 
         device.first = leave
         answer = await app.call(second, "POST", f"/sensor/{sensor}/vehicle/{vehicle}")
-        return answer.status_code, answer.json().get("errorCode"), "here" in answer.text
+        found = answer.status_code, answer.json().get("errorCode"), "here" in answer.text
 
-    assert rest.run(tmp_path, scenario, devices=device) == (401, 10, False)
+    assert found == (401, 10, False)

@@ -96,16 +96,16 @@ async def endless(head):
 
 
 @pytest.mark.parametrize("address", ["/import", "/admin/maps/new"])
-def test_file_that_does_not_arrive_says_why(tmp_path, hurried, address):
-    async def scenario(app):
+async def test_file_that_does_not_arrive_says_why(tmp_path, hurried, address):
+    async with rest.opened(tmp_path, maps=tmp_path / "maps") as app:
         role = (await app.operator("ace"))[1] if address == "/import" else None
         login = role or await app.account("root@x.example", Authority.SYS_ADMIN)
         browser, _ = await signed_in(app, login)
         head = b'--b\r\ncontent-disposition: form-data; name="csrf"\r\n\r\n'
         form = {"content-type": "multipart/form-data; boundary=b"}
-        return await browser.http.post(address, content=endless(head), headers=OWN | form)
+        found = await browser.http.post(address, content=endless(head), headers=OWN | form)
 
-    answered, text = refused(rest.run(tmp_path, scenario, maps=tmp_path / "maps"))
+    answered, text = refused(found)
 
     assert (answered, "is too slow" in text) == (408, True), text
 
@@ -118,14 +118,14 @@ def test_file_that_does_not_arrive_says_why(tmp_path, hurried, address):
         (b'--b\r\ncontent-disposition: form-data; name="more"\r\n\r\n' + b"x" * 65_537, 413, "64 KiB"),
     ],
 )
-def test_form_that_is_cut_off_or_too_long_says_why(tmp_path, address, content, status, reason):
-    async def scenario(app):
+async def test_form_that_is_cut_off_or_too_long_says_why(tmp_path, address, content, status, reason):
+    async with rest.opened(tmp_path, maps=tmp_path / "maps") as app:
         role = (await app.operator("ace"))[1] if address == "/import" else None
         browser, _ = await signed_in(app, role or await app.account("root@x.example", Authority.SYS_ADMIN))
         form = {"content-type": "multipart/form-data; boundary=b"}
-        return await browser.http.post(address, content=content, headers=OWN | form)
+        found = await browser.http.post(address, content=content, headers=OWN | form)
 
-    answered, text = refused(rest.run(tmp_path, scenario, maps=tmp_path / "maps"))
+    answered, text = refused(found)
 
     assert (answered, reason in text) == (status, True), text
 
@@ -138,13 +138,13 @@ def test_form_that_is_cut_off_or_too_long_says_why(tmp_path, address, content, s
         (b"x", {"area": "a/b", "country": ""}, 400, "area"),
     ],
 )
-def test_refused_map_says_why(tmp_path, content, fields, status, reason):
-    async def scenario(app):
+async def test_refused_map_says_why(tmp_path, content, fields, status, reason):
+    async with rest.opened(tmp_path, maps=tmp_path / "maps") as app:
         app.contexts.maps.keeper.most_bytes = 2**20
         login = await app.account("root@x.example", Authority.SYS_ADMIN)
-        return await uploaded(app, login, content, address="/admin/maps/new", fields=fields)
+        found = await uploaded(app, login, content, address="/admin/maps/new", fields=fields)
 
-    answered, text = refused(rest.run(tmp_path, scenario, maps=tmp_path / "maps"))
+    answered, text = refused(found)
 
     assert (answered, reason in text) == (status, True), text
 
@@ -159,14 +159,12 @@ async def test_form_without_a_file_that_is_too_long_says_why(app: rest.Rest, fie
 
 
 @pytest.mark.parametrize("address", ["/import", "/admin/maps/new", "/fleet/vehicles/new"])
-def test_refused_form_of_another_site_is_still_refused_as_that(tmp_path, address):
-    async def scenario(app):
+async def test_refused_form_of_another_site_is_still_refused_as_that(tmp_path, address):
+    async with rest.opened(tmp_path, maps=tmp_path / "maps") as app:
         role = None if "maps" in address else (await app.operator("ace"))[1]
         login = role or await app.account("root@x.example", Authority.SYS_ADMIN)
         browser, _ = await signed_in(app, login)
         files = {"file": ("a.csv", b"x" * 100_000)}
-        return await browser.http.post(address, files=files, headers={"Sec-Fetch-Site": "cross-site"})
-
-    answer = rest.run(tmp_path, scenario, maps=tmp_path / "maps")
+        answer = await browser.http.post(address, files=files, headers={"Sec-Fetch-Site": "cross-site"})
 
     assert answer.status_code == 403

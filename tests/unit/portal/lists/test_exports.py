@@ -1,14 +1,10 @@
 """Files of lists as pages: asked for, watched, cancelled, had; by their owner alone."""
 
-from collections.abc import Awaitable, Callable
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-import httpx
 import pytest
 from sqlalchemy import update
 from tests.support import access_world
-from tests.support import rest as support
 from tests.support.access_world import World
 from tests.support.portal import HTMX, Browser, Page, live
 from tests.support.rest import Rest
@@ -23,11 +19,9 @@ OF_THE_PLATFORM = ("services", "accounts", "applications")
 ASKED = {"list": "vehicles", "form": "csv", "query": "q=V&sort=-number", "columns": "number.model"}
 
 
-def seen(tmp_path: Path, ask: Callable[[World], Awaitable[T]]) -> T:
-    async def scenario(rest: Rest) -> T:
-        return await ask(await access_world.settled(rest))
-
-    return support.run(tmp_path, scenario)
+@pytest.fixture
+async def world(app: Rest) -> World:
+    return await access_world.settled(app)
 
 
 def browser(world: World, name: str = "P") -> Browser:
@@ -47,17 +41,15 @@ async def made(world: World) -> int:
     return await maker.make_next()
 
 
-def test_file_has_the_rows_and_columns_that_the_list_showed(tmp_path: Path) -> None:
-    async def ask(world: World) -> tuple[list[httpx.Response], httpx.Response]:
-        asked = browser(world)
-        begun = await asked.post("/exports", ASKED)
-        there = begun.headers["location"]
-        waiting = await asked.get(there)
-        await made(world)
-        ready = await asked.get(there, **HTMX, **{"HX-Target": "export"})
-        return [begun, waiting, ready, await asked.get("/exports")], await asked.get(f"{there}/file")
+async def test_file_has_the_rows_and_columns_that_the_list_showed(world: World) -> None:
+    asked = browser(world)
+    begun = await asked.post("/exports", ASKED)
+    there = begun.headers["location"]
+    waiting = await asked.get(there)
+    await made(world)
+    ready = await asked.get(there, **HTMX, **{"HX-Target": "export"})
+    pages, file = [begun, waiting, ready, await asked.get("/exports")], await asked.get(f"{there}/file")
 
-    pages, file = seen(tmp_path, ask)
     assert [page.status_code for page in pages] == [303, 200, 200, 200]
     assert "hx-get" in pages[1].text
     assert "<html" not in pages[2].text
@@ -68,17 +60,15 @@ def test_file_has_the_rows_and_columns_that_the_list_showed(tmp_path: Path) -> N
     assert file.headers["content-type"].startswith("text/csv")
 
 
-def test_list_of_files_renews_itself_until_none_is_being_made(tmp_path: Path) -> None:
-    async def ask(world: World) -> tuple[httpx.Response, httpx.Response, Page]:
-        asked = browser(world)
-        await asked.post("/exports", ASKED)
-        part = live(Page((await asked.get("/exports")).text))
-        assert part is not None
-        same = await asked.renew(part)
-        await made(world)
-        return same, await asked.renew(part), Page((await asked.get("/exports")).text)
+async def test_list_of_files_renews_itself_until_none_is_being_made(world: World) -> None:
+    asked = browser(world)
+    await asked.post("/exports", ASKED)
+    part = live(Page((await asked.get("/exports")).text))
+    assert part is not None
+    same = await asked.renew(part)
+    await made(world)
+    ready, page = await asked.renew(part), Page((await asked.get("/exports")).text)
 
-    same, ready, page = seen(tmp_path, ask)
     assert same.status_code == 204
     assert "<h1" not in ready.text
     assert "Ready" in Page(ready.text).text
@@ -86,30 +76,29 @@ def test_list_of_files_renews_itself_until_none_is_being_made(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("form", "begins"), [("csv", b"\xef\xbb"), ("xlsx", b"PK")])
-def test_each_list_has_files_of_both_kinds(tmp_path: Path, form: str, begins: bytes) -> None:
-    async def ask(world: World) -> dict[str, tuple[int, bytes]]:
-        files = {}
-        for noun in nouns.TABLES:
-            asked = browser(world, "platform administrator" if noun in OF_THE_PLATFORM else "operator")
-            begun = await asked.post("/exports", {"list": noun, "form": form, "query": "", "columns": ""})
-            await made(world)
-            file = await asked.get(f"{begun.headers['location']}/file")
-            files[noun] = file.status_code, file.content[:2]
-        return files
+async def test_each_list_has_files_of_both_kinds(world: World, form: str, begins: bytes) -> None:
+    files = {}
+    for noun in nouns.TABLES:
+        asked = browser(world, "platform administrator" if noun in OF_THE_PLATFORM else "operator")
+        begun = await asked.post("/exports", {"list": noun, "form": form, "query": "", "columns": ""})
+        await made(world)
+        file = await asked.get(f"{begun.headers['location']}/file")
+        files[noun] = file.status_code, file.content[:2]
 
-    assert seen(tmp_path, ask) == dict.fromkeys(nouns.TABLES, (200, begins))
+    assert files == dict.fromkeys(nouns.TABLES, (200, begins))
 
 
-def test_file_can_be_cancelled_and_is_no_business_of_others(tmp_path: Path) -> None:
-    async def ask(world: World) -> Any:
-        asked, other = browser(world), browser(world, "R")
-        there = (await asked.post("/exports", ASKED)).headers["location"]
-        foreign = [await other.get(there), await other.get(f"{there}/file"), await other.post(f"{there}/cancel")]
-        early = await asked.get(f"{there}/file")
-        await asked.post(f"{there}/cancel")
-        return [each.status_code for each in foreign], early.status_code, await made(world), await asked.get(there)
+async def test_file_can_be_cancelled_and_is_no_business_of_others(world: World) -> None:
+    asked, other = browser(world), browser(world, "R")
+    there = (await asked.post("/exports", ASKED)).headers["location"]
+    foreign = [await other.get(there), await other.get(f"{there}/file"), await other.post(f"{there}/cancel")]
+    early = await asked.get(f"{there}/file")
+    await asked.post(f"{there}/cancel")
+    foreign = [each.status_code for each in foreign]
+    early = early.status_code
+    done = await made(world)
+    page = await asked.get(there)
 
-    foreign, early, done, page = seen(tmp_path, ask)
     assert foreign == [404, 404, 404]
     assert early == 409
     assert done == 0
@@ -117,23 +106,21 @@ def test_file_can_be_cancelled_and_is_no_business_of_others(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("how", ["cancelled", "failed"])
-def test_file_that_was_not_made_is_asked_for_again_as_it_was(tmp_path: Path, how: str) -> None:
-    async def ask(world: World) -> tuple[Page, httpx.Response, int, httpx.Response]:
-        asked, other = browser(world), browser(world, "R")
-        there = (await asked.post("/exports", ASKED)).headers["location"]
-        if how == "cancelled":
-            await asked.post(f"{there}/cancel")
-        else:
-            failed = update(export).values(state=State.FAILED.value)
-            await world.app.contexts.context.store.write(lambda tx: tx.run(failed))
-        page = Page((await asked.get(there)).text)
-        foreign = (await other.post(f"{there}/again")).status_code
-        (again,) = [str(each["action"]) for each in page.all("form") if "again" in str(each["action"])]
-        begun = await asked.post(again)
-        await made(world)
-        return page, begun, foreign, await asked.get(f"{begun.headers['location']}/file")
+async def test_file_that_was_not_made_is_asked_for_again_as_it_was(world: World, how: str) -> None:
+    asked, other = browser(world), browser(world, "R")
+    there = (await asked.post("/exports", ASKED)).headers["location"]
+    if how == "cancelled":
+        await asked.post(f"{there}/cancel")
+    else:
+        failed = update(export).values(state=State.FAILED.value)
+        await world.app.contexts.context.store.write(lambda tx: tx.run(failed))
+    page = Page((await asked.get(there)).text)
+    foreign = (await other.post(f"{there}/again")).status_code
+    (again,) = [str(each["action"]) for each in page.all("form") if "again" in str(each["action"])]
+    begun = await asked.post(again)
+    await made(world)
+    file = await asked.get(f"{begun.headers['location']}/file")
 
-    page, begun, foreign, file = seen(tmp_path, ask)
     assert "Request the file again" in page.text
     assert foreign == 404
     assert begun.status_code == 303
@@ -151,10 +138,10 @@ def test_file_that_was_not_made_is_asked_for_again_as_it_was(tmp_path: Path, how
         ("no token", {}, 401),
     ],
 )
-def test_what_may_not_be_seen_or_is_no_list_is_refused(
-    tmp_path: Path, name: str, wrong: dict[str, str], status: int
+async def test_what_may_not_be_seen_or_is_no_list_is_refused(
+    world: World, name: str, wrong: dict[str, str], status: int
 ) -> None:
-    assert seen(tmp_path, lambda world: browser(world, name).post("/exports", ASKED | wrong)).status_code == status
+    assert (await browser(world, name).post("/exports", ASKED | wrong)).status_code == status
 
 
 @pytest.mark.parametrize(
@@ -164,27 +151,23 @@ def test_what_may_not_be_seen_or_is_no_list_is_refused(
         ("ko", ["이메일 주소,역할,업체,상태", "net@x.example,통신사,,사용 중"]),
     ],
 )
-def test_file_of_accounts_has_those_that_the_filters_leave_in_words(
-    tmp_path: Path, language: str, lines: list[str]
+async def test_file_of_accounts_has_those_that_the_filters_leave_in_words(
+    world: World, language: str, lines: list[str]
 ) -> None:
-    async def ask(world: World) -> httpx.Response:
-        asked = browser(world, "platform administrator")
-        wanted = {"list": "accounts", "form": "csv", "query": "q=N&role=CARRIER", "columns": "email.role.company.state"}
-        begun = await asked.post("/exports", wanted, **{"Accept-Language": language})
-        await made(world)
-        return await asked.get(f"{begun.headers['location']}/file")
+    asked = browser(world, "platform administrator")
+    wanted = {"list": "accounts", "form": "csv", "query": "q=N&role=CARRIER", "columns": "email.role.company.state"}
+    begun = await asked.post("/exports", wanted, **{"Accept-Language": language})
+    await made(world)
 
-    assert seen(tmp_path, ask).content.decode("utf-8-sig").splitlines() == lines
+    assert (await asked.get(f"{begun.headers['location']}/file")).content.decode("utf-8-sig").splitlines() == lines
 
 
 @pytest.mark.parametrize("noun", OF_THE_PLATFORM)
-def test_file_of_the_platform_is_made_for_nobody_else(tmp_path: Path, noun: str) -> None:
-    async def ask(world: World) -> tuple[int, int]:
-        asked = browser(world, "operator")
-        begun = await asked.post("/exports", {"list": noun, "form": "csv", "query": "", "columns": ""})
-        await made(world)
-        file = await asked.get(f"{begun.headers.get('location', '/exports/none')}/file")
-        return begun.status_code, file.status_code
+async def test_file_of_the_platform_is_made_for_nobody_else(world: World, noun: str) -> None:
+    asked = browser(world, "operator")
+    begun = await asked.post("/exports", {"list": noun, "form": "csv", "query": "", "columns": ""})
+    await made(world)
+    file = await asked.get(f"{begun.headers.get('location', '/exports/none')}/file")
+    _, status = begun.status_code, file.status_code
 
-    _, status = seen(tmp_path, ask)
     assert status != 200

@@ -76,14 +76,12 @@ async def test_line_that_the_carrier_is_asked_about_renews_itself_until_that_is_
         (Outage("away"), 503, "it is unknown whether the pause was lifted"),
     ],
 )
-def test_pause_that_is_not_lifted_is_told_on_the_page(tmp_path, failure, status, told):
-    async def scenario(app):
+async def test_pause_that_is_not_lifted_is_told_on_the_page(tmp_path, failure, status, told):
+    async with rest.opened(tmp_path, carrier=Carrier(failure)) as app:
         scene, sensor_id = await paused(app)
         path = f"/lines/{sensor_id}"
         answer = await Browser(app, scene.admin).send(f"{path}/unpause", at=path)
-        return answer, (await scene.sensor(sensor_id))["nwStatus"]
-
-    answer, state = rest.run(tmp_path, scenario, carrier=Carrier(failure))
+        state = (await scene.sensor(sensor_id))["nwStatus"]
 
     assert (answer.status_code, state) == (status, "02")
     assert told in answer.text

@@ -1,7 +1,8 @@
 """The intake whose frames go to the bus: order, acknowledgement, and who is abandoned when the bus takes nothing."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+import contextlib
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import pytest
@@ -47,15 +48,14 @@ class HeldWriter:
         return [frames.unpacked(note.value).body for note, _, _ in self.sent]
 
 
-def through(writer: HeldWriter, talk: Callable[[BufferIntake], Awaitable[None]], *, patience_s: float = 60) -> None:
-    async def work() -> None:
-        intake = BufferIntake(writer, topic="frames", patience_s=patience_s)
-        async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
-            tasks.create_task(intake.run())
-            await talk(intake)
-            intake.stop()
-
-    asyncio.run(work())
+@contextlib.asynccontextmanager
+async def running(writer: HeldWriter, *, patience_s: float = 60) -> AsyncIterator[BufferIntake]:
+    """An intake over this writer, stopped at the end."""
+    intake = BufferIntake(writer, topic="frames", patience_s=patience_s)
+    async with asyncio.timeout(20), asyncio.TaskGroup() as tasks:
+        tasks.create_task(intake.run())
+        yield intake
+        intake.stop()
 
 
 def offer(intake: BufferIntake, source: FakeSource, *tokens: int) -> None:
@@ -68,10 +68,10 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(buffer, "LOOK_S", 0.01)
 
 
-def test_frame_is_written_with_its_sensor_as_key_and_acknowledged_when_delivered() -> None:
+async def test_frame_is_written_with_its_sensor_as_key_and_acknowledged_when_delivered() -> None:
     writer, source = HeldWriter(), FakeSource()
 
-    async def talk(intake: BufferIntake) -> None:
+    async with running(writer) as intake:
         offer(intake, source, 7, 8)
         assert source.settlements == []
         writer_had = [note for note, _, _ in writer.sent]
@@ -81,59 +81,49 @@ def test_frame_is_written_with_its_sensor_as_key_and_acknowledged_when_delivered
         assert [(note.topic, note.key) for note in writer_had] == [("frames", SENSOR.encode())] * 2
         assert frames.unpacked(writer_had[0].value) == frames.Frame(1, "the/topic", NOW, b"7")
 
-    through(writer, talk)
-
     assert source.settlements == [[7], [8]]
     assert source.abandonments == 0
 
 
-def test_frame_without_a_token_is_written_and_not_acknowledged() -> None:
+async def test_frame_without_a_token_is_written_and_not_acknowledged() -> None:
     writer, source = HeldWriter(), FakeSource()
 
-    async def talk(intake: BufferIntake) -> None:
+    async with running(writer) as intake:
         offer(intake, source, 0, 5)
         writer.settle(2)
-
-    through(writer, talk)
 
     assert source.settlements == [[5]]
 
 
-def test_publish_that_the_gateway_refused_is_written_with_its_reason() -> None:
+async def test_publish_that_the_gateway_refused_is_written_with_its_reason() -> None:
     writer, source = HeldWriter(), FakeSource()
 
-    async def talk(intake: BufferIntake) -> None:
+    async with running(writer) as intake:
         intake.refuse(source, "the/topic", b"head", NOW, 3, "too_large", 70_000)
-
-    through(writer, talk)
 
     frame = frames.unpacked(writer.sent[0][0].value)
     assert (frame.body, frame.reason, frame.detail) == (b"head", "too_large", "70000 bytes")
 
 
-def test_frame_too_long_for_the_bus_is_written_as_a_refusal_with_its_beginning() -> None:
+async def test_frame_too_long_for_the_bus_is_written_as_a_refusal_with_its_beginning() -> None:
     writer, source = HeldWriter(longest=2_000), FakeSource()
 
-    async def talk(intake: BufferIntake) -> None:
+    async with running(writer) as intake:
         intake.offer(source, "the/topic", bytes(3_000), NOW, 3)
-
-    through(writer, talk)
 
     frame = frames.unpacked(writer.sent[0][0].value)
     assert (frame.body, frame.reason) == (bytes(buffer.REFUSED_BYTES), "too_large")
 
 
-def test_no_room_abandons_the_source_and_nothing_behind_it_is_written_although_room_comes() -> None:
+async def test_no_room_abandons_the_source_and_nothing_behind_it_is_written_although_room_comes() -> None:
     """The frames of one chunk: the first found no room, the second would have."""
     writer, source, other = HeldWriter(room=1), FakeSource(), FakeSource()
 
-    async def talk(intake: BufferIntake) -> None:
+    async with running(writer) as intake:
         offer(intake, other, 1)
         offer(intake, source, 2)
         writer.settle(1)
         offer(intake, source, 3)
-
-    through(writer, talk)
 
     assert writer.bodies == []
     assert (source.settlements, source.abandonments) == ([], 1)
@@ -141,10 +131,10 @@ def test_no_room_abandons_the_source_and_nothing_behind_it_is_written_although_r
 
 
 @pytest.mark.usefixtures("quick")
-def test_source_that_waits_too_long_is_abandoned_once_and_its_frames_go_on_before_what_it_sends_again() -> None:
+async def test_source_that_waits_too_long_is_abandoned_once_and_its_frames_go_on_before_what_it_sends_again() -> None:
     writer, first, again = HeldWriter(), FakeSource(), FakeSource()
 
-    async def talk(intake: BufferIntake) -> None:
+    async with running(writer, patience_s=PATIENCE_S) as intake:
         offer(intake, first, 1, 2)
         await waits.until(lambda: first.abandonments > 0)
         assert intake.away
@@ -153,51 +143,43 @@ def test_source_that_waits_too_long_is_abandoned_once_and_its_frames_go_on_befor
         writer.settle(5)
         assert not intake.away
 
-    through(writer, talk, patience_s=PATIENCE_S)
-
     assert (first.settlements, first.abandonments) == ([], 1)
     assert (again.settlements, again.abandonments) == ([[1, 2, 3]], 0)
 
 
 @pytest.mark.usefixtures("quick")
-def test_source_whose_frames_are_delivered_one_by_one_is_not_late() -> None:
+async def test_source_whose_frames_are_delivered_one_by_one_is_not_late() -> None:
     writer, source = HeldWriter(), FakeSource()
 
-    async def talk(intake: BufferIntake) -> None:
+    async with running(writer, patience_s=PATIENCE_S) as intake:
         offer(intake, source, *range(1, 13))
         for _ in range(12):
             await asyncio.sleep(PATIENCE_S / 5)
             writer.settle(1)
 
-    through(writer, talk, patience_s=PATIENCE_S)
-
     assert source.settlements == [[token] for token in range(1, 13)]
     assert source.abandonments == 0
 
 
-def test_refusal_shuts_the_intake_for_a_moment_only(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_refusal_shuts_the_intake_for_a_moment_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(buffer, "TRIAL_S", 0.02)
     writer, source = HeldWriter(room=0), FakeSource()
 
-    async def talk(intake: BufferIntake) -> None:
+    async with running(writer) as intake:
         assert not intake.away
         offer(intake, source, 1)
         assert intake.away
         await waits.until(lambda: not intake.away)
 
-    through(writer, talk)
-
     assert source.abandonments == 1
 
 
-def test_messages_that_failed_abandon_each_source_once() -> None:
+async def test_messages_that_failed_abandon_each_source_once() -> None:
     writer, one, other = HeldWriter(), FakeSource(), FakeSource()
 
-    async def talk(intake: BufferIntake) -> None:
+    async with running(writer) as intake:
         offer(intake, one, 1, 2)
         offer(intake, other, 1)
         intake.failed([ticket for _, _, ticket in writer.sent])
-
-    through(writer, talk)
 
     assert (one.abandonments, other.abandonments) == (1, 1)
