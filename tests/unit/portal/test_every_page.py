@@ -6,8 +6,6 @@ Whatever text somebody can store is markup in this world, and shown as text.
 import gc
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -16,7 +14,6 @@ import jinja2
 import msgspec
 import pytest
 from tests.support import access_world, stores
-from tests.support import rest as support
 from tests.support.access_world import Undoing, World
 from tests.support.portal import Browser, Page
 from tests.support.rest import Rest, changed
@@ -118,16 +115,15 @@ async def soiled(rest: Rest) -> tuple[World, dict[str, set[str]]]:
     return world, {each.path: await soil(world, each) for each in changes}
 
 
-def played(tmp_path: Path, ask: Callable[[World], Awaitable[T]]) -> T:
-    async def scenario(rest: Rest) -> T:
-        world = World(rest)
-        first, filled = await rest.staged(soiled)
-        assert sum(len(fields) for fields in filled.values()) > 20, filled
-        world.logins, world.ids = first.logins, first.ids
-        rest.contexts = changed(rest.contexts, store=Undoing(rest.store))
-        return await ask(world)
-
-    return support.run(tmp_path, scenario)
+@pytest.fixture
+async def world(app: Rest) -> World:
+    """The world with something stored in every field, in which nothing lasts."""
+    world = World(app)
+    first, filled = await app.staged(soiled)
+    assert sum(len(fields) for fields in filled.values()) > 20, filled
+    world.logins, world.ids = first.logins, first.ids
+    app.contexts = changed(app.contexts, store=Undoing(app.store))
+    return world
 
 
 def browser(world: World, name: str) -> Browser:
@@ -162,24 +158,23 @@ def is_led_to_sign_in(answer: httpx.Response) -> bool:
 
 
 @pytest.mark.parametrize("name", ACTORS)
-def test_page_opens_to_the_roles_that_may_and_leads_only_to_what_its_visitor_may_do(tmp_path: Path, name: str) -> None:
+async def test_page_opens_to_the_roles_that_may_and_leads_only_to_what_its_visitor_may_do(
+    world: World, name: str
+) -> None:
     """A link or button that would be refused is not shown; nothing stands inline, and no id twice. What pages hold is
     looked at on one store."""
+    asked = browser(world, name)
+    wrong: dict[str, int] = {}
+    opened: dict[str, httpx.Response] = {}
+    for each in PAGES:
+        address = addressed(world, each)
+        answer = await (asked.get(address) if each.method == "GET" else asked.post(address))
+        if not is_right(world, each, name, answer):
+            wrong[f"{each.method} {each.path}"] = answer.status_code
+        if each.method == "GET":
+            opened[address] = answer
 
-    async def ask(world: World) -> tuple[dict[str, int], list[str], dict[str, int]]:
-        asked = browser(world, name)
-        wrong: dict[str, int] = {}
-        opened: dict[str, httpx.Response] = {}
-        for each in PAGES:
-            address = addressed(world, each)
-            answer = await (asked.get(address) if each.method == "GET" else asked.post(address))
-            if not is_right(world, each, name, answer):
-                wrong[f"{each.method} {each.path}"] = answer.status_code
-            if each.method == "GET":
-                opened[address] = answer
-        return wrong, *(([], {}) if stores.on_postgresql() else await followed(world, asked, opened))
-
-    assert played(tmp_path, ask) == ({}, [], {})
+    assert (wrong, *(([], {}) if stores.on_postgresql() else await followed(world, asked, opened))) == ({}, [], {})
 
 
 def is_right(world: World, each: Operation, name: str, answer: httpx.Response) -> bool:
@@ -214,27 +209,26 @@ async def followed(world: World, asked: Browser, opened: dict[str, httpx.Respons
 
 
 @pytest.mark.parametrize("name", ["P", "operator", "managing director"])
-def test_markup_that_somebody_stored_is_shown_as_text(tmp_path: Path, name: str) -> None:
+async def test_markup_that_somebody_stored_is_shown_as_text(world: World, name: str) -> None:
     """The test above finds none of it among the elements."""
 
-    async def ask(world: World) -> str:
-        return (await browser(world, name).get(f"/fleet/vehicles/{world.ids['V']}")).text
-
-    assert HOSTILE in Page(played(tmp_path, ask)).text
+    assert HOSTILE in Page((await browser(world, name).get(f"/fleet/vehicles/{world.ids['V']}")).text).text
 
 
 @pytest.mark.once("refused before a store is asked")
 @pytest.mark.parametrize("name", [NOBODY, "P", "platform administrator"])
-def test_change_that_another_site_asks_for_is_refused_on_every_page(tmp_path: Path, name: str) -> None:
-    async def ask(world: World) -> dict[str, int]:
-        asked = browser(world, name)
-        return {
+async def test_change_that_another_site_asks_for_is_refused_on_every_page(world: World, name: str) -> None:
+    asked = browser(world, name)
+
+    assert {
+        path: status
+        for path, status in {
             each.path: (await asked.post(addressed(world, each), **{"Sec-Fetch-Site": "cross-site"})).status_code
             for each in DECLARED
             if each.method != "GET"
-        }
-
-    assert {path: status for path, status in played(tmp_path, ask).items() if status != 403} == {}
+        }.items()
+        if status != 403
+    } == {}
 
 
 def macros() -> Counter[str]:
@@ -243,24 +237,22 @@ def macros() -> Counter[str]:
 
 
 @pytest.mark.parametrize("name", ["P", "platform administrator"])
-def test_no_page_leaves_its_macros_to_the_garbage_collector(tmp_path: Path, name: str) -> None:
+async def test_no_page_leaves_its_macros_to_the_garbage_collector(world: World, name: str) -> None:
     """They hold all that it shows: to collect them takes 50 to 100 ms for each hundred pages, while everybody waits."""
-
-    async def ask(world: World) -> Counter[str]:
-        asked = browser(world, name)
+    asked = browser(world, name)
+    gc.collect()
+    gc.disable()
+    try:
+        for each in PAGES:
+            if each.method == "GET":
+                await asked.get(addressed(world, each))
+        there = macros()
         gc.collect()
-        gc.disable()
-        try:
-            for each in PAGES:
-                if each.method == "GET":
-                    await asked.get(addressed(world, each))
-            there = macros()
-            gc.collect()
-            return there - macros()
-        finally:
-            gc.enable()
+        left = there - macros()
+    finally:
+        gc.enable()
 
-    assert played(tmp_path, ask) == {}
+    assert left == {}
 
 
 def choices(world: World) -> dict[str, dict[str, str]]:

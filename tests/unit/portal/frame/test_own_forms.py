@@ -1,13 +1,10 @@
 """Forms of a browser's session: believed with the session's own token alone, and never lost with the session."""
 
-from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
 import pytest
 from tests.support import access_world
-from tests.support import rest as support
 from tests.support.access_world import World
 from tests.support.portal import Browser, Page
 from tests.support.rest import Login, Rest
@@ -46,37 +43,35 @@ def browser(rest: Rest, cookie: Cookie) -> Browser:
     return asked
 
 
-def played(tmp_path: Path, ask: Callable[[World], Awaitable[T]]) -> T:
-    async def scenario(rest: Rest) -> T:
-        return await ask(await access_world.settled(rest))
-
-    return support.run(tmp_path, scenario)
+@pytest.fixture
+async def world(app: Rest) -> World:
+    return await access_world.settled(app)
 
 
 @pytest.mark.parametrize("token", [None, "", "x", "of another session"])
-def test_no_page_takes_a_change_without_the_token_of_the_session(tmp_path: Path, token: str | None) -> None:
-    async def ask(world: World) -> dict[str, int]:
-        mine, other = [await signed_in(world.app, world.of("P")) for _ in range(2)]
-        fields = {} if token is None else {forms.CSRF: other.csrf if token == "of another session" else token}
-        asked = browser(world.app, mine)
-        answers = {each.path: await asked.post(every.addressed(world, each), fields) for each in CHANGES}
-        return {path: answer.status_code for path, answer in answers.items()}
+async def test_no_page_takes_a_change_without_the_token_of_the_session(world: World, token: str | None) -> None:
+    mine, other = [await signed_in(world.app, world.of("P")) for _ in range(2)]
+    fields = {} if token is None else {forms.CSRF: other.csrf if token == "of another session" else token}
+    asked = browser(world.app, mine)
+    answers = {each.path: await asked.post(every.addressed(world, each), fields) for each in CHANGES}
 
-    assert {path: status for path, status in played(tmp_path, ask).items() if status != 403} == {}
+    assert {
+        path: status
+        for path, status in {path: answer.status_code for path, answer in answers.items()}.items()
+        if status != 403
+    } == {}
 
 
-def test_every_form_of_a_page_carries_the_token_of_its_session(tmp_path: Path) -> None:
-    async def ask(world: World) -> tuple[str, dict[str, list[dict[str, str | None]]]]:
-        cookie = await signed_in(world.app, world.of("P"))
-        asked = browser(world.app, cookie)
-        shown = {}
-        for each in every.PAGES:
-            if each.method == "GET":
-                address = every.addressed(world, each)
-                shown[address] = Page((await asked.get(address)).text).elements
-        return cookie.csrf, {address: _forms(elements) for address, elements in shown.items()}
+async def test_every_form_of_a_page_carries_the_token_of_its_session(world: World) -> None:
+    cookie = await signed_in(world.app, world.of("P"))
+    asked = browser(world.app, cookie)
+    shown = {}
+    for each in every.PAGES:
+        if each.method == "GET":
+            address = every.addressed(world, each)
+            shown[address] = Page((await asked.get(address)).text).elements
+    token, found = cookie.csrf, {address: _forms(elements) for address, elements in shown.items()}
 
-    token, found = played(tmp_path, ask)
     assert any(found.values())
     assert {address: each for address, each in found.items() if any(form.get("csrf") != token for form in each)} == {}
 
@@ -101,23 +96,23 @@ def hidden(answer: httpx.Response) -> dict[str, Any]:
     return {str(each["name"]): each["value"] for each in fields if each.get("type") == "hidden"}
 
 
-def test_form_that_outlived_its_session_is_sent_after_signing_in_again(tmp_path: Path) -> None:
+async def test_form_that_outlived_its_session_is_sent_after_signing_in_again(world: World) -> None:
     """As nobody it is kept; signed in, it is shown with the new token; sent once more, it is done."""
     typed = {"vehicleNo": "77하7777", "mileage": "12"}
 
-    async def ask(world: World) -> list[tuple[int, dict[str, Any]]]:
-        old = await signed_in(world.app, world.of("P"))
-        asked = browser(world.app, old)
-        await world.app.store.write(lambda tx: sessions.revoke(tx, old.session_id))
-        signed_out = await asked.post(NEW_VEHICLE, {**typed, forms.CSRF: old.csrf})
+    old = await signed_in(world.app, world.of("P"))
+    asked = browser(world.app, old)
+    await world.app.store.write(lambda tx: sessions.revoke(tx, old.session_id))
+    signed_out = await asked.post(NEW_VEHICLE, {**typed, forms.CSRF: old.csrf})
 
-        new = await signed_in(world.app, world.of("P"))
-        asked.http.cookies.set("tripline", new.text)
-        stale = await asked.post(NEW_VEHICLE, hidden(signed_out))
-        done = await asked.post(NEW_VEHICLE, hidden(stale))
-        return [(each.status_code, hidden(each) if each is not done else {}) for each in (signed_out, stale, done)]
+    new = await signed_in(world.app, world.of("P"))
+    asked.http.cookies.set("tripline", new.text)
+    stale = await asked.post(NEW_VEHICLE, hidden(signed_out))
+    done = await asked.post(NEW_VEHICLE, hidden(stale))
+    signed_out, stale, done = [
+        (each.status_code, hidden(each) if each is not done else {}) for each in (signed_out, stale, done)
+    ]
 
-    signed_out, stale, done = played(tmp_path, ask)
     assert (signed_out[0], stale[0], done[0]) == (401, 403, 303)
     for _, kept in (signed_out, stale):
         assert typed.items() <= kept.items()

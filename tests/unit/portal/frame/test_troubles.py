@@ -1,8 +1,6 @@
 """Pages for what is refused, missing, too much or broken; and the way to the sign-in and back."""
 
 import uuid
-from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
@@ -10,7 +8,6 @@ import httpx
 import pytest
 from litestar.response import Response
 from tests.support import portal
-from tests.support import rest as support
 from tests.support.portal import HTMX, OWN, Browser, Page
 from tests.support.rest import Rest, changed
 
@@ -59,12 +56,9 @@ PAGES = (portal.family(read, change, fail),)
 TYPED = {"vehicleNo": "12가 <3456>", "ids": ["1", "2"], "password": "hidden word", "csrf": "old"}
 
 
-def browsed(tmp_path: Path, ask: Callable[[Browser], Awaitable[T]], role: Authority | None = None) -> T:
-    async def scenario(rest: Rest) -> T:
-        login = None if role is None else await rest.account("kim@fleet.example", role)
-        return await ask(Browser(rest, login, pages=PAGES))
-
-    return support.run(tmp_path, scenario)
+async def visited(app: Rest, role: Authority | None = None) -> Browser:
+    login = None if role is None else await app.account("kim@fleet.example", role)
+    return Browser(app, login, pages=PAGES)
 
 
 @pytest.mark.parametrize(
@@ -78,8 +72,8 @@ def browsed(tmp_path: Path, ask: Callable[[Browser], Awaitable[T]], role: Author
         ("GET", "/test/trouble/busy", 429, "Too many requests"),
     ],
 )
-def test_trouble_is_a_page_with_a_way_on(tmp_path: Path, method: str, address: str, status: int, title: str) -> None:
-    answer = browsed(tmp_path, lambda browser: browser.http.request(method, address, headers=OWN))
+async def test_trouble_is_a_page_with_a_way_on(app: Rest, method: str, address: str, status: int, title: str) -> None:
+    answer = await (await visited(app)).http.request(method, address, headers=OWN)
 
     assert answer.status_code == status
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
@@ -97,21 +91,21 @@ def test_trouble_is_a_page_with_a_way_on(tmp_path: Path, method: str, address: s
 @pytest.mark.parametrize(
     ("language", "told"), [("en", "The page /nowhere does not exist."), ("ko", "/nowhere 주소에는 페이지가 없습니다.")]
 )
-def test_path_of_no_page_is_named(tmp_path: Path, language: str, told: str) -> None:
-    answer = browsed(tmp_path, lambda browser: browser.get("/nowhere", **{"Accept-Language": language}))
+async def test_path_of_no_page_is_named(app: Rest, language: str, told: str) -> None:
+    answer = await (await visited(app)).get("/nowhere", **{"Accept-Language": language})
 
     assert told in Page(answer.text).text
 
 
 @pytest.mark.parametrize("address", ["/api", "/api/none", "/health/none", "/metrics/none"])
-def test_programs_are_told_in_json(tmp_path: Path, address: str) -> None:
-    answer = browsed(tmp_path, lambda browser: browser.get(address))
+async def test_programs_are_told_in_json(app: Rest, address: str) -> None:
+    answer = await (await visited(app)).get(address)
 
     assert (answer.status_code, answer.json()["errorCode"]) == (404, 32)
 
 
-def test_role_that_may_not_is_told_so_within_its_own_frame(tmp_path: Path) -> None:
-    answer = browsed(tmp_path, lambda browser: browser.get("/test/vehicles"), Authority.SYS_ADMIN)
+async def test_role_that_may_not_is_told_so_within_its_own_frame(app: Rest) -> None:
+    answer = await (await visited(app, Authority.SYS_ADMIN)).get("/test/vehicles")
 
     assert answer.status_code == 403
     assert "You may not do this" in answer.text
@@ -124,8 +118,10 @@ def test_role_that_may_not_is_told_so_within_its_own_frame(tmp_path: Path) -> No
         ("/test/vehicles?q=12%EA%B0%80&sort=-number", "/test/vehicles?q=12%EA%B0%80&sort=-number"),
     ],
 )
-def test_somebody_who_is_not_signed_in_is_led_to_the_sign_in_and_back(tmp_path: Path, address: str, next_: str) -> None:
-    answer = browsed(tmp_path, lambda browser: browser.get(address))
+async def test_somebody_who_is_not_signed_in_is_led_to_the_sign_in_and_back(
+    app: Rest, address: str, next_: str
+) -> None:
+    answer = await (await visited(app)).get(address)
 
     assert answer.status_code == 303
     there = urlsplit(answer.headers["location"])
@@ -137,38 +133,37 @@ def test_somebody_who_is_not_signed_in_is_led_to_the_sign_in_and_back(tmp_path: 
     ("language", "told"),
     [("en", "Your session has ended. Sign in again to go on."), ("ko", "계속하려면 다시 로그인해 주십시오.")],
 )
-def test_sign_in_says_that_a_session_has_ended(
-    tmp_path: Path, script: dict[str, str], language: str, told: str
+async def test_sign_in_says_that_a_session_has_ended(
+    app: Rest, script: dict[str, str], language: str, told: str
 ) -> None:
+    status = 401 if script else 303
     ended = f"tripline={uuid.UUID(int=1)}.{'x' * 43}"
 
-    async def ask(browser: Browser) -> list[tuple[int, bool, bool]]:
-        pages = []
-        for cookie in (ended, "other=1"):
-            answer = await browser.get("/test/vehicles", Cookie=cookie, **script)
-            there = answer.headers.get("hx-redirect" if script else "location")
-            cookies = "; ".join([cookie, *(f"{name}={value}" for name, value in answer.cookies.items())])
-            browser.http.cookies.clear()
-            page = await browser.get(there, Cookie=cookies, **{"Accept-Language": language})
-            again = await browser.get(there, Cookie=cookie, **{"Accept-Language": language})
-            pages.append((answer.status_code, told in Page(page.text).text, told in Page(again.text).text))
-        return pages
+    browser = await visited(app)
+    pages = []
+    for cookie in (ended, "other=1"):
+        answer = await browser.get("/test/vehicles", Cookie=cookie, **script)
+        there = answer.headers.get("hx-redirect" if script else "location")
+        cookies = "; ".join([cookie, *(f"{name}={value}" for name, value in answer.cookies.items())])
+        browser.http.cookies.clear()
+        page = await browser.get(there, Cookie=cookies, **{"Accept-Language": language})
+        again = await browser.get(there, Cookie=cookie, **{"Accept-Language": language})
+        pages.append((answer.status_code, told in Page(page.text).text, told in Page(again.text).text))
 
-    status = 401 if script else 303
-    assert browsed(tmp_path, ask) == [(status, True, False), (status, False, False)]
+    assert pages == [(status, True, False), (status, False, False)]
 
 
-def test_script_of_somebody_who_is_not_signed_in_leads_the_whole_page_there(tmp_path: Path) -> None:
+async def test_script_of_somebody_who_is_not_signed_in_leads_the_whole_page_there(app: Rest) -> None:
     there = {**HTMX, "HX-Current-URL": "http://127.0.0.1/fleet/vehicles?q=1"}
 
-    answer = browsed(tmp_path, lambda browser: browser.get("/test/vehicles", **there))
+    answer = await (await visited(app)).get("/test/vehicles", **there)
 
     assert answer.status_code == 401
     assert answer.headers["hx-redirect"] == "/sign-in?next=%2Ffleet%2Fvehicles%3Fq%3D1"
 
 
-def test_script_gets_a_trouble_in_place_of_the_content(tmp_path: Path) -> None:
-    answer = browsed(tmp_path, lambda browser: browser.get("/test/trouble/outage", **HTMX))
+async def test_script_gets_a_trouble_in_place_of_the_content(app: Rest) -> None:
+    answer = await (await visited(app)).get("/test/trouble/outage", **HTMX)
 
     assert (answer.status_code, answer.headers["hx-retarget"]) == (503, "#content")
     assert "<html" not in answer.text
@@ -190,10 +185,10 @@ def hidden(elements: list[tuple[str, dict[str, str | None]]]) -> list[tuple[str 
     ("role", "status", "title"),
     [(None, 401, "You are signed out"), (Authority.COMPANY_ADMIN, 403, "You signed in again")],
 )
-def test_form_outlives_its_session_with_everything_but_secrets(
-    tmp_path: Path, role: Authority | None, status: int, title: str
+async def test_form_outlives_its_session_with_everything_but_secrets(
+    app: Rest, role: Authority | None, status: int, title: str
 ) -> None:
-    answer = browsed(tmp_path, lambda browser: browser.post("/test/vehicles?x=1", TYPED), role)
+    answer = await (await visited(app, role)).post("/test/vehicles?x=1", TYPED)
 
     assert answer.status_code == status
     assert title in answer.text

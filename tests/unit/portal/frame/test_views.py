@@ -4,15 +4,12 @@ import gc
 import json
 import re
 import weakref
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
-import httpx
 import pytest
 from litestar.response import Response
 from tests.support import portal
-from tests.support import rest as support
 from tests.support.portal import HTMX, Browser, Page
 from tests.support.rest import Rest
 
@@ -103,16 +100,13 @@ async def show_something(request: Call) -> Response[bytes]:
 PAGES = (portal.family(open_page, refused_page, change, keep, show_something),)
 
 
-def browsed(tmp_path: Path, ask: Callable[[Browser], Awaitable[T]], role: Authority | None = None) -> T:
-    async def scenario(rest: Rest) -> T:
-        login = None if role is None else await rest.account(f"{HOSTILE}@x.example", role)
-        return await ask(Browser(rest, login, pages=PAGES))
-
-    return support.run(tmp_path, scenario)
+async def visited(app: Rest, role: Authority | None = None) -> Browser:
+    login = None if role is None else await app.account(f"{HOSTILE}@x.example", role)
+    return Browser(app, login, pages=PAGES)
 
 
-def test_page_forbids_what_it_does_not_need(tmp_path: Path) -> None:
-    answer = browsed(tmp_path, lambda browser: browser.get("/test/page"))
+async def test_page_forbids_what_it_does_not_need(app: Rest) -> None:
+    answer = await (await visited(app)).get("/test/page")
 
     assert answer.status_code == 200
     policy = dict(part.split(" ", 1) for part in answer.headers["content-security-policy"].split("; "))
@@ -126,8 +120,8 @@ def test_page_forbids_what_it_does_not_need(tmp_path: Path) -> None:
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
 
 
-def test_page_holds_no_script_style_or_handler_and_loads_from_here_alone(tmp_path: Path) -> None:
-    page = Page(browsed(tmp_path, lambda browser: browser.get("/test/page")).text)
+async def test_page_holds_no_script_style_or_handler_and_loads_from_here_alone(app: Rest) -> None:
+    page = Page((await (await visited(app)).get("/test/page")).text)
 
     assert [each for each in page.all("script") if "src" not in each] == []
     assert page.all("style") == []
@@ -138,42 +132,38 @@ def test_page_holds_no_script_style_or_handler_and_loads_from_here_alone(tmp_pat
 
 
 @pytest.mark.parametrize("headers", [{}, HTMX])
-def test_page_leaves_nothing_to_the_garbage_collector(tmp_path: Path, headers: dict[str, str]) -> None:
-    async def ask(browser: Browser) -> list[bool]:
-        gc.collect()
-        gc.disable()
-        try:
-            assert {(await browser.get("/test/shown", **headers)).status_code for _ in range(3)} == {200}
-            return [each() is None for each in SHOWN]
-        finally:
-            gc.enable()
-
+async def test_page_leaves_nothing_to_the_garbage_collector(app: Rest, headers: dict[str, str]) -> None:
+    browser = await visited(app, Authority.COMPANY_ADMIN)
     SHOWN.clear()
+    gc.collect()
+    gc.disable()
+    try:
+        assert {(await browser.get("/test/shown", **headers)).status_code for _ in range(3)} == {200}
+        gone = [each() is None for each in SHOWN]
+    finally:
+        gc.enable()
 
-    assert browsed(tmp_path, ask, Authority.COMPANY_ADMIN) == [True] * 3
+    assert gone == [True] * 3
 
 
-def test_text_of_others_is_never_markup(tmp_path: Path) -> None:
-    async def ask(browser: Browser) -> list[httpx.Response]:
-        whole = await browser.http.get("/test/page", params={"text": HOSTILE})
-        part = await browser.http.get("/test/page", params={"text": HOSTILE}, headers=HTMX)
-        return [whole, part, await browser.get("/test/refused?taken=1")]
+async def test_text_of_others_is_never_markup(app: Rest) -> None:
+    browser = await visited(app, Authority.COMPANY_ADMIN)
+    whole = await browser.http.get("/test/page", params={"text": HOSTILE})
+    part = await browser.http.get("/test/page", params={"text": HOSTILE}, headers=HTMX)
 
-    for answer in browsed(tmp_path, ask, Authority.COMPANY_ADMIN):
+    for answer in [whole, part, await browser.get("/test/refused?taken=1")]:
         assert "<img" not in answer.text
         assert "<script>" not in answer.text
 
 
-def test_script_is_given_the_content_with_its_title_alone(tmp_path: Path) -> None:
-    async def ask(browser: Browser) -> list[str]:
-        whole = await browser.get("/test/page?text=T")
-        part = await browser.get("/test/page?text=T", **HTMX)
-        boosted = await browser.get("/test/page?text=T", **HTMX, **{"HX-Boosted": "true"})
-        again = await browser.get("/test/page?text=T", **HTMX, **{"HX-History-Restore-Request": "true"})
-        assert "HX-Request" in part.headers["vary"]
-        return [whole.text, part.text, boosted.text, again.text]
-
-    whole, part, boosted, again = browsed(tmp_path, ask)
+async def test_script_is_given_the_content_with_its_title_alone(app: Rest) -> None:
+    browser = await visited(app)
+    whole = await browser.get("/test/page?text=T")
+    part = await browser.get("/test/page?text=T", **HTMX)
+    boosted = await browser.get("/test/page?text=T", **HTMX, **{"HX-Boosted": "true"})
+    again = await browser.get("/test/page?text=T", **HTMX, **{"HX-History-Restore-Request": "true"})
+    assert "HX-Request" in part.headers["vary"]
+    whole, part, boosted, again = [whole.text, part.text, boosted.text, again.text]
 
     assert part.startswith("<title>T</title>")
     assert part.removeprefix("<title>T</title>").strip() in whole
@@ -190,25 +180,23 @@ def test_refusal_of_a_form_names_its_field_as_the_form_does(tmp_path: Path, lang
     assert error == FormError(sentence, "parameter.bad", {"vehicleNo": sentence})
 
 
-def test_refused_form_is_answered_with_the_refusals_status(tmp_path: Path) -> None:
-    async def ask(browser: Browser) -> list[int]:
-        addresses = ("/test/refused", "/test/refused?taken=1")
-        return [(await browser.get(address)).status_code for address in addresses]
+async def test_refused_form_is_answered_with_the_refusals_status(app: Rest) -> None:
+    browser = await visited(app)
+    addresses = ("/test/refused", "/test/refused?taken=1")
 
-    assert browsed(tmp_path, ask) == [400, 400]
+    assert [(await browser.get(address)).status_code for address in addresses] == [400, 400]
 
 
-def test_notice_is_shown_once_on_the_next_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_notice_is_shown_once_on_the_next_page(app: Rest, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = {"portal.test.done.one": "{n} vehicle saved", "portal.test.done.other": "{n} vehicles saved"}
     monkeypatch.setitem(
         views.catalogue.of_portal(views.Language.ENGLISH), "portal.test.done.one", texts["portal.test.done.one"]
     )
 
-    async def ask(browser: Browser) -> list[httpx.Response]:
-        moved = await browser.post("/test/change")
-        return [moved, await browser.get("/test/page"), await browser.get("/test/page")]
+    browser = await visited(app, Authority.COMPANY_ADMIN)
+    moved = await browser.post("/test/change")
+    moved, first, second = [moved, await browser.get("/test/page"), await browser.get("/test/page")]
 
-    moved, first, second = browsed(tmp_path, ask, Authority.COMPANY_ADMIN)
     assert (moved.status_code, moved.headers["location"]) == (303, "/test/page")
     cookie = moved.headers["set-cookie"]
     assert all(part in cookie for part in ("HttpOnly", "SameSite=lax", "Path=/", "Max-Age=60"))
@@ -217,15 +205,14 @@ def test_notice_is_shown_once_on_the_next_page(tmp_path: Path, monkeypatch: pyte
     assert "vehicle saved" not in second.text
 
 
-def test_script_is_led_on_and_gets_the_notice_beside_the_content(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_script_is_led_on_and_gets_the_notice_beside_the_content(
+    app: Rest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(views.catalogue.of_portal(views.Language.ENGLISH), "portal.test.done.one", "saved")
 
-    async def ask(browser: Browser) -> list[httpx.Response]:
-        return [await browser.post("/test/change", **HTMX), await browser.get("/test/page", **HTMX)]
+    browser = await visited(app, Authority.COMPANY_ADMIN)
+    moved, part = [await browser.post("/test/change", **HTMX), await browser.get("/test/page", **HTMX)]
 
-    moved, part = browsed(tmp_path, ask, Authority.COMPANY_ADMIN)
     assert (moved.status_code, json.loads(moved.headers["hx-location"])) == (
         200,
         {"path": "/test/page", "target": "#content"},
@@ -247,23 +234,23 @@ def test_script_is_led_on_and_gets_the_notice_beside_the_content(
         "a" * 9_000,
     ],
 )
-def test_cookie_that_is_no_notice_of_ours_says_nothing(tmp_path: Path, cookie: str) -> None:
-    answer = browsed(tmp_path, lambda browser: browser.get("/test/page", Cookie=f"{notices.COOKIE}={cookie}"))
+async def test_cookie_that_is_no_notice_of_ours_says_nothing(app: Rest, cookie: str) -> None:
+    answer = await (await visited(app)).get("/test/page", Cookie=f"{notices.COOKIE}={cookie}")
 
     assert answer.status_code == 200
     assert 'role="status"' not in answer.text.partition("<h1>")[0].partition('id="notices"')[2]
 
 
-def test_file_is_kept_under_its_name_and_shown_by_no_browser(tmp_path: Path) -> None:
-    answer = browsed(tmp_path, lambda browser: browser.get("/test/file"))
+async def test_file_is_kept_under_its_name_and_shown_by_no_browser(app: Rest) -> None:
+    answer = await (await visited(app)).get("/test/file")
 
     assert answer.headers["content-disposition"] == "attachment; filename*=UTF-8''%EC%B0%A8%EB%9F%89%20%221%22.csv"
     assert answer.headers["content-type"].startswith("text/csv")
 
 
 @pytest.mark.parametrize(("asked", "title"), [("ko", "방금"), ("en", "just now"), ("fr", "just now")])
-def test_page_speaks_the_language_asked_for(tmp_path: Path, asked: str, title: str) -> None:
-    answer = browsed(tmp_path, lambda browser: browser.get("/test/refused", **{"Accept-Language": asked}))
+async def test_page_speaks_the_language_asked_for(app: Rest, asked: str, title: str) -> None:
+    answer = await (await visited(app)).get("/test/refused", **{"Accept-Language": asked})
 
     assert f"<h1>{title}</h1>" in answer.text
     assert answer.headers["content-language"] == ("ko" if asked == "ko" else "en")
