@@ -68,7 +68,7 @@ def outcomes(company: Company, vehicle: Registered, sent: int, deadline: float) 
         whole = sum(each["samples"] + each["dropped"] for each in judged) == sent
         if (whole and all(each.reason or each.score is not None for each in found)) or time.monotonic() > deadline:
             return found
-        time.sleep(0.1)
+        time.sleep(0.5)
 
 
 SPEEDS: Final = "exact speeds"
