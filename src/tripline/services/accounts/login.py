@@ -13,6 +13,7 @@ import hmac
 import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Final, TypeAlias, TypeVar
 
 import msgspec
@@ -210,19 +211,12 @@ async def _opened(
 
 async def _first_right(store: Store, claims: Sequence[Claim], attempts: Attempts, passwords: Passwords) -> Credentials:
     for username, password in claims:
-        found = await _checked(store, username, password, attempts.requester(username), passwords)
-        if found is not None:
+        found = await store.read_short(partial(accounts.credentials, email=username))
+        kept = None if found is None else found.password_hash
+        right = await passwords.matches(password, kept, attempts.requester(username))
+        if found is not None and right and found.enabled:
             return found
     raise _wrong()
-
-
-async def _checked(
-    store: Store, username: str, password: str, requester: Requester, passwords: Passwords
-) -> Credentials | None:
-    """The account, when the password is its own and it is enabled."""
-    found = await store.read_short(lambda tx: accounts.credentials(tx, username))
-    right = await passwords.matches(password, found.password_hash if found else None, requester)
-    return found if found is not None and right and found.enabled else None
 
 
 def _wrong() -> WrongCredentials:

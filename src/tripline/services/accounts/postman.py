@@ -115,7 +115,7 @@ class Postman:
 
     async def _handle(self, mail: Mail) -> None:
         try:
-            letter = await self._store.write(lambda tx: self._claimed_letter(tx, mail))
+            letter = await self._store.write(lambda tx: self._letter(tx, mail))
         except _Taken:
             return
         except _Early:
@@ -145,14 +145,11 @@ class Postman:
             log.warning("mail.failed", **told)
         await self._store.write(lambda tx: mail_outbox.postpone(tx, mail, error=str(error), due_ms=due_ms))
 
-    def _claimed_letter(self, tx: WriteTx, mail: Mail) -> Letter | None:
-        """As `_letter`; on a shared store it is this process's to send for a while. Raises `_Taken`, `_Early`."""
+    def _letter(self, tx: WriteTx, mail: Mail) -> Letter | None:
+        """The letter, with a new link if it needs one; None if it has no recipient. On a shared store it is this
+        process's to send for a while. Raises `_Taken`, `_Early`."""
         if tx.shared and not mail_outbox.claim(tx, mail, until_ms=self._clock() + LEASE_MS):
             raise _Taken
-        return self._letter(tx, mail)
-
-    def _letter(self, tx: WriteTx, mail: Mail) -> Letter | None:
-        """The letter, with a new link if it needs one; None if it has no recipient. Raises `_Early`."""
         if mail.kind == letters.Kind.RESET:
             return self._reset(tx, mail)
         if mail.kind == letters.Kind.DISPUTE:
