@@ -75,7 +75,8 @@ def bind(host: str, port: int, *, purpose: str) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
-        _prove_free(listener)
+        # Two sockets with SO_REUSEADDR may both bind; only listening shows on Linux that the port is another's.
+        listener.listen(1024)
     except OSError as error:
         listener.close()
         raise ListenerError(_sentence(host, port, purpose, error)) from error
@@ -92,11 +93,6 @@ def port_of(listener: socket.socket) -> int:
 def address_text(host: str, port: int) -> str:
     """`HOST:PORT` as in a URL: IPv6 addresses in brackets."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def _prove_free(listener: socket.socket) -> None:
-    # Two sockets with SO_REUSEADDR may both bind; only listening shows on Linux that the port is another's.
-    listener.listen(1024)
 
 
 def _sentence(host: str, port: int, purpose: str, error: OSError) -> str:

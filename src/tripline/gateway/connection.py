@@ -6,6 +6,7 @@ one write. Acknowledgements leave in `settled`, one write for each commit.
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar, Final, cast
 
 import msgspec
@@ -286,7 +287,7 @@ class Connection(asyncio.Protocol):
             self._hold(UNACKNOWLEDGED)
         if intake.crowded and not self._holds & CROWDED and self._transport is not None:
             self._hold(CROWDED)
-            around.crowd.wait(self._uncrowded)
+            around.crowd.wait(partial(self._release, CROWDED))
 
     def _flush(self) -> None:
         output = self._session.take_output()
@@ -312,9 +313,6 @@ class Connection(asyncio.Protocol):
         self.data_received(b"")
         if not self._session.more:
             self._release(UNREAD)
-
-    def _uncrowded(self) -> None:
-        self._release(CROWDED)
 
     def _hold(self, why: int) -> None:
         if not self._holds and self._transport is not None and not self._transport.is_closing():

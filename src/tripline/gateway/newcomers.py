@@ -87,7 +87,7 @@ class Newcomers:
     def __init__(self) -> None:
         self.limit = MAX_HELD
         self._open: Shares[asyncio.Transport] = Shares()
-        self._bytes: Shares[asyncio.Transport] = Shares(rank=_kibibytes)
+        self._bytes: Shares[asyncio.Transport] = Shares(rank=lambda size: (size + 1_023) // 1_024)
 
     @property
     def held(self) -> int:
@@ -118,10 +118,6 @@ class Newcomers:
         if transport is not None:
             self.forget(transport)
             transport.abort()
-
-
-def _kibibytes(size: int) -> int:
-    return (size + 1_023) // 1_024
 
 
 def address_of(transport: asyncio.BaseTransport) -> str:

@@ -374,11 +374,8 @@ def examined(tx: ReadTx, *, actor: Actor, ready: "readiness.Report", clock: Cloc
     if tx.shared:
         findings += about_shared(inspection.look(tx, clock=clock))
     report = reported(tx, findings, now_ms=clock())
-    return Report(sorted(report.findings, key=_urgency), report.rejected, report.newest)
-
-
-def _urgency(finding: Finding) -> int:
-    return 0 if not finding.well else 1 if finding.noted else 2
+    urgent_first = sorted(report.findings, key=lambda each: 0 if not each.well else 1 if each.noted else 2)
+    return Report(urgent_first, report.rejected, report.newest)
 
 
 SILENT_MS: Final = 10_000

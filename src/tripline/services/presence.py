@@ -283,7 +283,7 @@ def _keep(
     known = [(change, subjects[change.sensor_id]) for change in changes if change.sensor_id in subjects]
     kept = [(change, subject) for change, subject in known if not _is_past(change, subject, now_ms)]
     came = [
-        notices.Connected(_subject(change.sensor_id, subject), True, change.at_ms)
+        notices.Connected(Subject(change.sensor_id, subject.company_id, subject.vehicle_id), True, change.at_ms)
         for change, subject in kept
         if change.connected and not subject.told
     ]
@@ -324,7 +324,3 @@ def _tell_away(
         for each in gone
     ]
     return len(gone), notices.connections(tx, told, ids=ids, now_ms=now_ms)
-
-
-def _subject(sensor_id: SensorId, subject: connections.Subject) -> Subject:
-    return Subject(sensor_id, subject.company_id, subject.vehicle_id)

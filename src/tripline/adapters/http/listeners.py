@@ -102,7 +102,7 @@ class HttpListeners(uvicorn.Server):
             scheme="http" if self._tls is None else "https",
         )
         of_address = bounded("connections", _MANY, bounds.address_connections)
-        busy = self._busy if self._tls is None else None
+        busy = (lambda: refusals.TOO_BUSY.answer(self._clock())) if self._tls is None else None
         for name, listening in self._sockets.items():
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SENT_AHEAD)
             # Short pieces for a peer that the network lost stay in the system's queue: only the system sees that.
@@ -148,6 +148,3 @@ class HttpListeners(uvicorn.Server):
             if outlet.look(loop.time(), self._bounds):
                 self._causes.tell("stalled_answer", limit=int(self._bounds.stall_s), address=outlet.address)
                 outlet.abort()
-
-    def _busy(self) -> bytes:
-        return refusals.TOO_BUSY.answer(self._clock())

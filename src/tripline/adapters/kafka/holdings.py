@@ -118,7 +118,8 @@ class Holdings:
         if not self._leaving.isdisjoint(ahead.marks):
             ahead = _without(ahead, self._leaving)
         if not self._skipped.keys().isdisjoint(ahead.marks):
-            ahead = self._behind_skipped(ahead)
+            skipped = self._skipped
+            ahead = self._cut(ahead, [each for each in ahead.messages if each.offset >= skipped.get(each.of, 0)])
         rest = None
         if len(ahead.messages) > most:
             ahead, rest = self._cut(ahead, ahead.messages[:most]), self._cut(ahead, ahead.messages[most:])
@@ -127,10 +128,6 @@ class Holdings:
             self._came -= ahead.marks.keys()
             self._open.append(_Open(ahead.number, dict(ahead.marks), len(ahead.messages)))
         return Given(ahead, rest)
-
-    def _behind_skipped(self, ahead: BusBatch) -> BusBatch:
-        skipped = self._skipped
-        return self._cut(ahead, [each for each in ahead.messages if each.offset >= skipped.get(each.of, 0)])
 
     def _cut(self, whole: BusBatch, messages: Sequence[BusMessage]) -> BusBatch:
         """These messages of the batch as a batch of their own."""

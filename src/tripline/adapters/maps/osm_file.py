@@ -85,8 +85,8 @@ def read(file: Path, *, scratch: Path, progress: Callable[[int], None], places: 
                     progress(builder.roads)
                 elif thing.is_area():
                     _take_area(builder, thing)
-                else:
-                    _take_place(places, thing)
+                elif thing.location.valid():
+                    places.take(thing.tags, thing.location.y, thing.location.x)
     except (RuntimeError, osmium.InvalidLocationError) as error:
         if _DISORDER in str(error):
             raise _unsorted(file) from error
@@ -180,11 +180,6 @@ def _take_area(builder: Builder, area: Any) -> None:
         code = next((area.tags[key] for key in _COUNTRY if key in area.tags), None)
         if code:
             builder.country(code, list(_rings(area)))
-
-
-def _take_place(places: Collector, node: Any) -> None:
-    if node.location.valid():
-        places.take(node.tags, node.location.y, node.location.x)
 
 
 def _rings(area: Any) -> Iterator[Ring]:

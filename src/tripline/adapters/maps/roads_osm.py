@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 from msgspec.structs import replace
 
 from tripline.adapters.maps import stamps
-from tripline.adapters.maps.open_maps import CurrentMaps, Lost, OpenMap, OpenMaps
+from tripline.adapters.maps.open_maps import CurrentMaps, OpenMap, OpenMaps
 from tripline.domain.maps import Bounds
 from tripline.later import Later
 from tripline.ports.maps import LostMap, RoadHere, RoadsOutage, Spot
@@ -108,7 +108,8 @@ class OsmRoads:
         found_maps = self.open_maps.now()
         for gone in found_maps.lost:
             for at in np.unique(trip[_within(gone.bounds, drives)]).tolist():
-                self._wait_for(gone)
+                if self._monotonic() - gone.since_s < PATIENCE_S:
+                    raise RoadsOutage(str(gone.error)) from gone.error
                 maps[at] = (*maps[at], f"{gone.error.name}:{LOST}")
         paced = matcher.paced(drives, Rules())
         answers = self._answers(paced, found_maps)
@@ -170,10 +171,6 @@ class OsmRoads:
         for each in found_maps.known:
             on_map |= _within(each.area.bounds, drives)
         return self._asked(drives, np.unique(drives.trips[on_map]))
-
-    def _wait_for(self, gone: Lost) -> None:
-        if self._monotonic() - gone.since_s < PATIENCE_S:
-            raise RoadsOutage(str(gone.error)) from gone.error
 
     def _offsets(self, drives: "Drives") -> "Ints":
         """How far local time is ahead at the beginning of each trip, ms."""

@@ -108,7 +108,9 @@ class Tokens:
             claims = self._claims(token)
             if _REFRESH in claims["scopes"]:
                 raise TokenUnreadable("refresh_for_access")
-            known = _bearer(claims)
+            if not isinstance(claims.get("sid"), str):
+                raise TokenUnreadable("no_session")
+            known = Bearer(claims["userId"], claims["sid"], claims["exp"])
             self._remember(token, known)
         _check_life(known.expires_s, now_ms)
         return known
@@ -157,12 +159,6 @@ class Tokens:
         if len(self._known) >= _KNOWN_MAX:
             self._known.pop(next(iter(self._known)), None)  # several threads may ask at once
         self._known[token] = known
-
-
-def _bearer(claims: dict[str, Any]) -> Bearer:
-    if not isinstance(claims.get("sid"), str):
-        raise TokenUnreadable("no_session")
-    return Bearer(claims["userId"], claims["sid"], claims["exp"])
 
 
 def _check_life(expires_s: int, now_ms: int) -> None:

@@ -136,7 +136,8 @@ class BusBatches:
         run = partial(asyncio.get_running_loop().run_in_executor, self._long_batches)
         opened = await run(_opened, batch) if is_long else _opened(batch)
         self.steps.at(steps.TRACKS)
-        sensors = await self._sensors(opened)
+        named = {each.sensor_id for each in opened if isinstance(each, Opened)}
+        sensors = await self._store.read(lambda tx: bus_facts.sensors(tx, SCOPE, named)) if named else {}
         self.steps.at(steps.DECODE)
         about = (batch, opened, sensors, outcome, now_ms)
         usable = await run(self._read, *about) if is_long else self._read(*about)
@@ -155,10 +156,6 @@ class BusBatches:
         for subject, reading in placed:
             if isinstance(reading, Microtrip) and subject.vehicle_id is not None:
                 self._positions.saw(subject.sensor_id, subject.vehicle_id, reading.samples, reading.last_ms)
-
-    async def _sensors(self, opened: Sequence[Opened | Rejected]) -> dict[str, Sensor]:
-        named = {each.sensor_id for each in opened if isinstance(each, Opened)}
-        return await self._store.read(lambda tx: bus_facts.sensors(tx, SCOPE, named)) if named else {}
 
     def _read(
         self,

@@ -227,7 +227,9 @@ class Intake:
     async def _sweep(self) -> bool:
         """End silent trips and delete old rows; true if old rows are left. Raises `Outage`."""
         now_ms = self._clock()
-        silent = await self._find_silent(now_ms)
+        # All messages before this instant are stored.
+        until_ms = now_ms if self._stored_until is None else await self._stored_until(now_ms)
+        silent = [] if until_ms is None else await self._pipeline.tracks.silent(now_ms=until_ms)
         if silent:
             self._ended.clear()
             self._silent = silent
@@ -239,11 +241,6 @@ class Intake:
         async with self._passing:
             self._pipeline.tracks.forget_idle(before_ms=now_ms - _IDLE_MS)
         return more
-
-    async def _find_silent(self, now_ms: int) -> list[SensorId]:
-        """Sensors whose open trip is silent, up to the instant before which all their messages are stored."""
-        until_ms = now_ms if self._stored_until is None else await self._stored_until(now_ms)
-        return [] if until_ms is None else await self._pipeline.tracks.silent(now_ms=until_ms)
 
     def _sensor_changed(self, sensor_id: str) -> None:
         self._changed.add(SensorId(sensor_id))

@@ -24,7 +24,7 @@ from tripline.services.rpc.group_commit import Gathering
 from tripline.store.devices import connections
 from tripline.store.rpc import sends
 from tripline.store.rpc.sends import Waiting
-from tripline.store.transactions import ReadTx, Store
+from tripline.store.transactions import Store
 
 WITHIN_S: Final = 5.0
 """How long the other gateway may take."""
@@ -101,18 +101,15 @@ class EveryDevice:
             taken = not await self._store.read_short(lambda tx: sends.waits(tx, waiting.no))
         if not taken and await self._gathering.write(lambda tx: sends.withdraw(tx, waiting.no)):
             return Delivery.NOT_CONNECTED
-        return await self._store.read_short(lambda tx: _seen(tx, waiting.sensor_id))
+        # The gateway took the message: a device that is connected has it.
+        latest = await self._store.read_short(lambda tx: connections.latest(tx, waiting.sensor_id))
+        return Delivery.NOT_CONNECTED if latest is None else Delivery.SENT
 
     def _sent(self, detail: str) -> None:
         asked_by, no, outcome = detail.split(" ")
         answer = self._waiting.get(RowNo(int(no))) if asked_by == self._node.id else None
         if answer is not None and not answer.done():
             answer.set_result(Delivery[outcome])
-
-
-def _seen(tx: ReadTx, sensor_id: SensorId) -> Delivery:
-    """Infer the outcome of a message that the gateway took: a connected device has it."""
-    return Delivery.NOT_CONNECTED if connections.latest(tx, sensor_id) is None else Delivery.SENT
 
 
 class Deliverer:
