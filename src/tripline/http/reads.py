@@ -109,16 +109,13 @@ async def of_person(request: Call, work: Callable[[ReadTx], T]) -> T:
     While deleted vehicles wait to be erased, that runs on a reader thread too: the newest trips of the person may all
     belong to such a vehicle, and skipping a hundred thousand of them takes a third of a second.
     """
-    store = context_of(request).store
-    if _is_short(request):
-        try:
-            found = await store.read_short(lambda tx: None if erasures.any_pending(tx) else work(tx))
-        except _HeavyError:
-            found = None
-        if found is not None:
-            return found
-        request.scope[_HEAVY] = True  # type: ignore[typeddict-unknown-key]
-    return await store.read(work)
+
+    def guarded(tx: ReadTx) -> T:
+        if _is_short(request) and erasures.any_pending(tx):
+            raise _HeavyError
+        return work(tx)
+
+    return await page(request, guarded)
 
 
 def by_name(
