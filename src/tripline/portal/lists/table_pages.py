@@ -6,7 +6,7 @@ Not here: parsing the query (`tables.py`), the markup of cells (`templates/lists
 import asyncio
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypedDict
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from litestar.handlers import HTTPRouteHandler
@@ -115,14 +115,6 @@ async def counted(request: Call, table: Table) -> Response[bytes]:
     )
 
 
-class Link(msgspec.Struct, frozen=True, kw_only=True):
-    """A link to the same list in another state."""
-
-    text: str
-    href: str
-    on: bool = False
-
-
 class _Cell(NamedTuple):
     column: Column
     kind: str
@@ -130,18 +122,6 @@ class _Cell(NamedTuple):
     look: str | None
     """Classes of the cells; None for the first column."""
     read: Callable[[Any], Any]
-
-
-class Line(TypedDict):
-    """A row of a page; a dictionary, which templates read fastest by key."""
-
-    row: Any
-    cells: list[tuple[Column, str, str | None, Any, str | None]]
-    """Column, kind, classes (None for the first column), value, and address of the link around it. Of a `Kind.CHOICE`
-    the value is the class of the badge and the text.
-    """
-    box: str | None
-    label: str
 
 
 class _Rows(NamedTuple):
@@ -202,7 +182,10 @@ def _cell(column: Column, words: Words, *, heads: bool, picked: bool) -> _Cell:
     return _Cell(column, kind, missing, look, column.shower(words))
 
 
-def _line(row: Any, table: Table, cells: Sequence[_Cell], around: Around) -> Line:
+def _line(row: Any, table: Table, cells: Sequence[_Cell], around: Around) -> dict[str, Any]:
+    """A row of a page. Each cell has its column, kind, classes (None for the first column), value, and the address of
+    the link around it. Of a `Kind.CHOICE` the value is the class of the badge and the text.
+    """
     shown: list[tuple[Column, str, str | None, Any, str | None]] = []
     for column, kind, missing, look, read in cells:
         value = read(row)
@@ -249,20 +232,20 @@ def _menu(
     name: str, choices: Sequence[tuple[str, str]], visitor: Visitor, wanted: ListRequest, here: Here
 ) -> dict[str, Any]:
     on = wanted.chosen.get(name)
-    links = [Link(text=text, href=here(**{name: each}), on=each == on) for each, text in choices]
+    links = [{"text": text, "href": here(**{name: each}), "on": each == on} for each, text in choices]
     return {"text": visitor.say("portal.lists.filter." + name), "links": links}
 
 
 def _chips(
     table: Table, visitor: Visitor, wanted: ListRequest, named: Mapping[str, str | None], here: Here
-) -> Iterable[Link]:
+) -> Iterable[dict[str, str]]:
     for each in table.filters:
         if each.key in _lifted(table, wanted):
-            yield Link(text=_option(visitor, each.key, wanted.chosen[each.key]), href=here(**{each.key: None}), on=True)
+            yield {"text": _option(visitor, each.key, wanted.chosen[each.key]), "href": here(**{each.key: None})}
     for name in (*table.texts, *(each.key for each in table.references)):
         if name in wanted.chosen:
             text = visitor.say("portal.lists.of." + name, name=named.get(name) or wanted.chosen[name])
-            yield Link(text=text, href=here(**{name: None}), on=True)
+            yield {"text": text, "href": here(**{name: None})}
 
 
 def _option(visitor: Visitor, key: str, value: str) -> str:

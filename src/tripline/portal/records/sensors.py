@@ -1,6 +1,6 @@
 """Pages of a sensor: its record and device, registering, changing and deleting it, its token and its history."""
 
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from litestar.response import Response
@@ -40,25 +40,6 @@ LIST: Final = "/fleet/sensors"
 _ENDINGS: Final = "portal.sensors.lost."
 _EVENTS: Final = "portal.pushes.type."
 _REFUSES: Final = (sensors.SerialTaken, sensors.CredentialsTaken)
-
-
-class Connection(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of a device's connection."""
-
-    connected: bool
-    heard_ms: int | None
-    lost_ms: int | None
-    lost_reason: str | None
-    """In words."""
-
-    @property
-    def standing(self) -> str:
-        """The connection state, as in the list's filter."""
-        return "connected" if self.connected else "never" if self.heard_ms is None else "away"
-
-    @property
-    def state(self) -> str:
-        return views.state_of(self)
 
 
 @page("GET", "/fleet/sensors/new", access=Action.SENSOR_CREATE)
@@ -208,7 +189,7 @@ async def _renewed(request: Call) -> Response[bytes]:
         request, lambda tx, visitor: service.latest(tx, actor=visitor.actor, sensor_id=sensor_id)
     )
     connection = _connection(request, visitor, sensor_id, latest)
-    if views.is_shown(request, connection.state):
+    if views.is_shown(request, connection["state"]):
         return views.unchanged()
     return views.show(
         request,
@@ -219,14 +200,20 @@ async def _renewed(request: Call) -> Response[bytes]:
     )
 
 
-def _connection(request: Call, visitor: Visitor, sensor_id: SensorId, latest: Latest) -> Connection:
+def _connection(request: Call, visitor: Visitor, sensor_id: SensorId, latest: Latest) -> dict[str, Any]:
+    """The state of a device's connection, and its digest, to detect changes."""
     here_ms = fleet_of(request).heard_of(sensor_id)
-    return Connection(
-        connected=here_ms is not None or latest.held_by not in (None, fleet_of(request).node.id),
-        heard_ms=latest.heard_ms if here_ms is None else here_ms,
-        lost_ms=latest.lost_ms,
-        lost_reason=_ending(visitor, latest.lost_reason),
-    )
+    connected = here_ms is not None or latest.held_by not in (None, fleet_of(request).node.id)
+    heard_ms = latest.heard_ms if here_ms is None else here_ms
+    known = {
+        "connected": connected,
+        "heard_ms": heard_ms,
+        "lost_ms": latest.lost_ms,
+        "lost_reason": _ending(visitor, latest.lost_reason),
+        # As in the list's filter.
+        "standing": "connected" if connected else "never" if heard_ms is None else "away",
+    }
+    return {**known, "state": views.state_of(known)}
 
 
 def _term(visitor: Visitor, name: str) -> str | None:
