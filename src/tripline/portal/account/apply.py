@@ -52,12 +52,7 @@ async def take(request: Call) -> Response[bytes]:
         )
     except Refusal as refusal:
         return views.show(
-            request,
-            "apply/form.html",
-            title="portal.apply.title",
-            error=refusal,
-            labels=_LABELS,
-            typed=sent.typed,
+            request, "apply/form.html", title="portal.apply.title", error=refusal, labels=_LABELS, typed=sent.typed
         )
     return views.moved(request, SENT)
 

@@ -108,8 +108,10 @@ async def remove(request: Call) -> Response[bytes]:
     keeper, area = maps_of(request).keeper, request.path_params["area"]
     found = await keeper.maps()
     known = _known(found, area)
+    if maps.under_way(found):
+        return await _removal(request, error=MapsBusy())
     try:
-        _require_confirmed(form, found, known)
+        deletions.require(form, word=_word(known), digest=_digest(found, known))
         await keeper.remove(area)
     except (*deletions.AGAIN, MapsBusy) as refusal:
         return await _removal(request, error=refusal)
@@ -186,13 +188,6 @@ def _known(found: Maps, area: str) -> KnownMap:
     if known is None:
         raise NotFound("map", name=area)
     return known
-
-
-def _require_confirmed(form: Form, found: Maps, known: KnownMap) -> None:
-    """Raises `MapsBusy`, and as `deletions.require`."""
-    if maps.under_way(found):
-        raise MapsBusy()
-    deletions.require(form, word=_word(known), digest=_digest(found, known))
 
 
 def _roads(known: KnownMap) -> int:

@@ -11,7 +11,6 @@ import re
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
-from types import TracebackType
 from typing import IO, Any, Final, TypeVar
 from urllib.parse import parse_qsl
 
@@ -68,7 +67,7 @@ class Typed(dict[str, Any]):
         return ""
 
 
-class Form:
+class Form(contextlib.AbstractContextManager["Form"]):
     """A submitted form. A context manager that closes its files."""
 
     def __init__(self, fields: Iterable[tuple[str, str]], files: Mapping[str, Upload]) -> None:
@@ -77,10 +76,7 @@ class Form:
             self._values.setdefault(name, []).append(value)
         self._files = files
 
-    def __enter__(self) -> "Form":
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

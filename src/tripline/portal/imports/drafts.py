@@ -26,12 +26,7 @@ from tripline.services.imports.draft_pages import RowView
 from tripline.store.transactions import WriteTx
 
 ROWS: Final = 50
-TABS: Final = {
-    "good": RowState.GOOD,
-    "bad": RowState.BAD,
-    "duplicate": RowState.DUPLICATE,
-    "skipped": RowState.SKIPPED,
-}
+TABS: Final = {"good": RowState.GOOD, "bad": RowState.BAD, "duplicate": RowState.DUPLICATE, "skipped": RowState.SKIPPED}
 BADGES: Final = {"good": "good", "bad": "bad", "duplicate": "warning", "skipped": "idle"}
 VALUE_MAX: Final = 60
 """Maximum length of a column's example value, in characters."""
@@ -183,8 +178,7 @@ async def found_in(request: Call) -> tuple[Visitor, Draft]:
     """Return the visitor and the draft in the address. Raises `NotFound`, `Forbidden`."""
     now_ms = context_of(request).clock()
     return await visitor_and(
-        request,
-        lambda tx, visitor: drafts.mine(tx, actor=visitor.actor, draft_id=draft_id(request), now_ms=now_ms),
+        request, lambda tx, visitor: drafts.mine(tx, actor=visitor.actor, draft_id=draft_id(request), now_ms=now_ms)
     )
 
 

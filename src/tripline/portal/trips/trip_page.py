@@ -70,8 +70,7 @@ async def show(request: Call) -> Response[bytes]:
     context, trip_id = context_of(request), parameters.trip_id(request)
 
     visitor, state = await visitor_and(
-        request,
-        lambda tx, visitor: views.state_of(*trip_view.version(tx, actor=visitor.actor, trip_id=trip_id)),
+        request, lambda tx, visitor: views.state_of(*trip_view.version(tx, actor=visitor.actor, trip_id=trip_id))
     )
     if views.is_partial(request) and views.target_of(request) == _CHANGED:
         if views.is_shown(request, state):
