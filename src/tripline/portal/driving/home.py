@@ -12,7 +12,7 @@ from tripline.domain import listed_trips, trends
 from tripline.domain.access import Action
 from tripline.domain.listed_trips import ListedTrip
 from tripline.domain.scores import why_not
-from tripline.domain.trends import NOTHING, Period, Subject
+from tripline.domain.trends import Period, Subject
 from tripline.http.context import Call, context_of, maps_of
 from tripline.portal.frame import figures, navigation, views
 from tripline.portal.frame.page import page
@@ -57,22 +57,14 @@ async def show(request: Call) -> Response[bytes]:
         return assignments.chosen(tx, actor=visitor.actor, user_id=own), trips, points
 
     visitor, (person, trips, points) = await visitor_and(request, work, short=False)
-    whole = NOTHING
-    for point in points:
-        whole = whole.plus(point.sums)
     return views.show(
         request,
         "driving/home.html",
         title="portal.driving.title",
         person=person,
         trips=await _told(request, visitor, trips),
-        whole=whole if whole.trips else None,
-        badge=whole.badge if whole.trips else None,
-        chart=charts.of(points, Period.WEEK, first=first, last=trends.first_day(today, Period.WEEK)),
-        width=charts.WIDTH,
-        height=charts.HEIGHT,
-        left=charts.LEFT,
         scores=f"/scores/people/{visitor.actor.user_id}",
+        **charts.values(points, Period.WEEK, first=first, today=today),
     )
 
 

@@ -1,12 +1,12 @@
 """The chart of a trend: places of its points and ticks in a drawing, for a template to write as SVG."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from tripline.domain import trends
-from tripline.domain.trends import Period
+from tripline.domain.trends import NOTHING, Period
 from tripline.store.scores.trends import Point
 
 WIDTH: Final = 640
@@ -58,6 +58,21 @@ def of(points: Sequence[Point], period: Period, *, first: int, last: int) -> Cha
             lines.append([dot])
     drawn = tuple(" ".join(f"{each.x},{each.y}" for each in line) for line in lines if len(line) > 1)
     return Chart(dots=tuple(dots), lines=drawn, grid=tuple((score, _height(score)) for score in SCORES))
+
+
+def values(points: Sequence[Point], period: Period, *, first: int, today: int) -> dict[str, Any]:
+    """The template's values: the chart, its size, and the sums of all its trips with their badge, if there are any."""
+    whole = NOTHING
+    for point in points:
+        whole = whole.plus(point.sums)
+    return {
+        "chart": of(points, period, first=first, last=trends.first_day(today, period)),
+        "whole": whole if whole.trips else None,
+        "badge": whole.badge if whole.trips else None,
+        "width": WIDTH,
+        "height": HEIGHT,
+        "left": LEFT,
+    }
 
 
 def _height(score: float) -> float:

@@ -15,7 +15,7 @@ from tripline.domain import trends
 from tripline.domain.access import Action, Thing
 from tripline.domain.disputes import Dispute, State
 from tripline.domain.ids import CompanyId, VehicleId
-from tripline.domain.trends import NOTHING, Period, Subject
+from tripline.domain.trends import Period, Subject
 from tripline.http import parameters
 from tripline.http.context import Call, context_of
 from tripline.portal.frame import addresses, views
@@ -104,9 +104,6 @@ async def _show(request: Call, kind: Subject, name: str) -> Response[bytes]:
     visitor, (points, weighed, shown) = await visitor_and(request, work, short=False)
     here, name, after = request.scope["path"], shown["name"], shown["after"]
     kept = [*([(_OF, ranked.value)] if kind is Subject.COMPANY else []), (_PERIOD, period.value)]
-    whole = NOTHING
-    for point in points:
-        whole = whole.plus(point.sums)
     return views.show(
         request,
         "scores/subject.html",
@@ -114,9 +111,6 @@ async def _show(request: Call, kind: Subject, name: str) -> Response[bytes]:
         shown=shown,
         weighed=policy_words.of(visitor, weighed),
         kind=kind.value,
-        chart=charts.of(points, period, first=first, last=trends.first_day(today, period)),
-        whole=whole if whole.trips else None,
-        badge=whole.badge if whole.trips else None,
         percentile=points[-1].percentile if points else None,
         span=_TEXTS + "span." + period.value,
         tabs=[
@@ -135,9 +129,7 @@ async def _show(request: Call, kind: Subject, name: str) -> Response[bytes]:
         first_page=addresses.of(here, kept) if query.get(addresses.AFTER) else None,
         record={Subject.VEHICLE: "/fleet/vehicles/", Subject.DRIVER: None, Subject.COMPANY: "/fleet/companies/"}[kind],
         of=of,
-        width=charts.WIDTH,
-        height=charts.HEIGHT,
-        left=charts.LEFT,
+        **charts.values(points, period, first=first, today=today),
     )
 
 
@@ -167,7 +159,7 @@ def _trips(tx: ReadTx, owner: Owner, of: str) -> dict[str, Any] | None:
             start_ms=each["created_ms"],
             score=each["score"],
             distance_m=each["distance_m"],
-            limit_known=_limit_known(known.get(each["trip_id"])),
+            limit_known=quality.read(judged).limits.known if (judged := known.get(each["trip_id"])) else 0.0,
             cost=burden * points,
         )
         for each, burden in zip(found, burdens, strict=True)
@@ -177,10 +169,6 @@ def _trips(tx: ReadTx, owner: Owner, of: str) -> dict[str, Any] | None:
     dearest = [msgspec.structs.replace(each, start_ms=starts.get(each.trip_id, each.start_ms)) for each in dearest]
     limit_known = math.fsum(each.limit_known * each.distance_m for each in costs) / metres
     return {"count": len(costs), "score": score, "limit_known": limit_known, "dearest": dearest}
-
-
-def _limit_known(judged: bytes | None) -> float:
-    return 0.0 if judged is None else quality.read(judged).limits.known
 
 
 def _ranking(
