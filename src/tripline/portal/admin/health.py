@@ -43,7 +43,8 @@ async def show(request: Call) -> Response[bytes]:
         wrong=sum(not each.well for each in report.findings),
         noted=sum(each.well and each.noted for each in report.findings),
         rejected=[
-            (reason, count, _meaning(visitor, reason))
+            # A reason recorded by an older version has no text.
+            (reason, count, catalogue.of_portal(visitor.language).get("portal.health.rejection." + reason))
             for reason, count in sorted((report.rejected or {}).items(), key=lambda pair: -pair[1])
         ],
     )
@@ -69,8 +70,3 @@ def _detail(visitor: Visitor, told: Sequence[Phrase]) -> str:
 def _short(told: Phrase) -> Phrase:
     """Name a receiver by channel and company; commands name it by command-line argument."""
     return replace(told, name=_SHORT.get((told.name, str(told.values.get("channel"))), told.name))
-
-
-def _meaning(visitor: Visitor, reason: str) -> str | None:
-    """The meaning of a rejection reason; None for a reason recorded by an older version."""
-    return catalogue.of_portal(visitor.language).get("portal.health.rejection." + reason)

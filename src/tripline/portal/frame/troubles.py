@@ -50,7 +50,7 @@ def tell(request: Call, trouble: Trouble) -> Response[bytes]:
     if trouble.status == UNAUTHORIZED:
         return _signed_out(request)
     visitor = visitors.known(request)
-    if form is not None and visitor is not None and trouble.status == NOT_FOUND and _changes_record(request):
+    if form is not None and visitor is not None and trouble.status == NOT_FOUND and path.endswith(_EDIT):
         return _gone(request, visitor, trouble, form)
     if trouble.status in _BEFORE_ANY_PAGE and visitor is None:
         return answers.Made(partial(_answer_visitor, request, trouble))
@@ -64,7 +64,9 @@ async def _answer_visitor(request: Call, trouble: Trouble, scope: Scope, receive
 
 
 def _told(request: Call, trouble: Trouble) -> Response[bytes]:
-    return _page(request, trouble, "trouble.html", _title(trouble.status))
+    return _page(
+        request, trouble, "trouble.html", f"portal.trouble.{trouble.status if trouble.status in TOLD else 400}"
+    )
 
 
 def _signed_out(request: Call) -> Response[bytes]:
@@ -85,11 +87,6 @@ def _kept(request: Call, trouble: Trouble, form: forms.Form) -> Response[bytes]:
     values = [(name, each) for name, value in form.typed.items() for each in _each(value)]
     title = "portal.trouble.signed_out" if signed_out else "portal.trouble.signed_in_again"
     return _page(request, trouble, "kept_form.html", title, values=values, signed_out=signed_out)
-
-
-def _changes_record(request: Call) -> bool:
-    path: str = request.scope["path"]
-    return path.endswith(_EDIT)
 
 
 def _gone(request: Call, visitor: Visitor, trouble: Trouble, form: forms.Form) -> Response[bytes]:
@@ -123,10 +120,6 @@ def _message(request: Call, trouble: Trouble) -> str:
     if trouble.status == NOT_FOUND and trouble.refusal is None:
         return catalogue.text("portal.trouble.nowhere", language, path=request.scope["path"])
     return trouble.said(language)
-
-
-def _title(status: int) -> str:
-    return f"portal.trouble.{status if status in TOLD else 400}"
 
 
 def _each(value: Any) -> tuple[str, ...]:

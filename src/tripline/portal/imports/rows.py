@@ -53,7 +53,7 @@ async def mend(request: Call) -> Response[bytes]:
     context = context_of(request)
     with await forms.read(request, most=TEXT_MAX) as form:
         visitor, found = await import_drafts.found_in(request)
-        edit = Edit(_number(request), _cells(form), _skip(form))
+        edit = Edit(_number(request), _cells(form), {"1": True, "0": False}.get(form.text("skip")))
     place = {name: form.text(name) for name in PLACE}
 
     def look(cells: Sequence[str]) -> None:
@@ -119,12 +119,12 @@ async def _changed(
     view = await _read(request, visitor)
     clash = _clash(form, found, edit, view.cells) or Clash((), {})
     headings = {f"{CELL}{at}": heading for at, _, heading in import_texts.shown_columns(visitor, found)}
-    changes = [(headings.get(each.name) or _beyond(visitor, each.name), each.now, each.typed) for each in clash.changed]
+    for each in clash.changed:
+        if each.name not in headings:
+            column = int(each.name.removeprefix(CELL)) + 1
+            headings[each.name] = visitor.say("portal.import.beyond", column=column)
+    changes = [(headings[each.name], each.now, each.typed) for each in clash.changed]
     return await _form(request, visitor, found, place=place, texts=clash.texts, status=409, changes=changes)
-
-
-def _beyond(visitor: Visitor, name: str) -> str:
-    return visitor.say("portal.import.beyond", column=int(name.removeprefix(CELL)) + 1)
 
 
 def _clash(form: forms.Form, found: Draft, edit: Edit, cells: Sequence[str]) -> Clash | None:
@@ -174,7 +174,3 @@ def _cells(form: forms.Form) -> dict[int, str]:
     names = [name for name in form.typed if name.startswith(CELL)]
     places = ((parameters.whole(name.removeprefix(CELL), most_digits=3), name) for name in names)
     return {at: form.secret(name) for at, name in places if at is not None}
-
-
-def _skip(form: forms.Form) -> bool | None:
-    return {"1": True, "0": False}.get(form.text("skip"))

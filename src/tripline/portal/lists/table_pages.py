@@ -20,7 +20,7 @@ from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_in
 from tripline.portal.lists import tables
 from tripline.portal.lists.columns import Around, Column, Filter, Kind, Words
-from tripline.portal.lists.tables import Bulk, ListRequest, Table
+from tripline.portal.lists.tables import ListRequest, Table
 from tripline.services.listings import AtLeast
 from tripline.store.listing.pages import Page
 from tripline.store.transactions import ReadTx
@@ -31,6 +31,8 @@ _LIST: Final = "list"
 """The block and element replaced by a search."""
 _OF_PAGE: Final = (addresses.AFTER, addresses.BEFORE, views.WAS)
 """Query parameters that belong to a single page of the list."""
+_NOT_KEPT: Final = (addresses.SEARCH, tables.COLUMNS, *_OF_PAGE)
+"""Query parameters that a search or a choice of columns replaces."""
 _NEVER_BLANK: Final = frozenset({Kind.KM, Kind.SPEED, Kind.SIZE, Kind.OWN})
 """Kinds that display something for a missing value, too."""
 _MISSING, _BLANK = "missing", ""
@@ -161,14 +163,18 @@ def _shown(request: Call, visitor: Visitor, table: Table, wanted: ListRequest, r
         "tabs": list(itertools.chain.from_iterable(tabs)),
         "menus": [_menu(*each, visitor, wanted, here) for each in (read.choices | filters).items() if each[1]],
         "chips": list(_chips(table, visitor, wanted, read.named, here)),
-        "kept": _kept_values(request),
+        "kept": {name: value for name, value in request.query_params.multi_items() if name not in _NOT_KEPT},
         "columns": [(each.key, table.heading(each, visitor.language)) for each in table.columns[1:]],
         "previous": previous,
         "next": following,
         "count": here().replace(table.path, f"{table.path}{tables.COUNT}", 1) if more else None,
         "sizes": f"{table.path}{tables.SIZES}?{query}" if any(each.kind is Kind.SIZE for each in columns) else None,
         "cleared": here(**{addresses.SEARCH: None, **dict.fromkeys(_lifted(table, wanted))}),
-        "bulk": [each for each in table.bulk if visitor.may(each.action) and _is_offered(each, wanted)],
+        "bulk": [
+            each
+            for each in table.bulk
+            if visitor.may(each.action) and (each.tabs is None or {*each.tabs}.intersection(wanted.chosen.values()))
+        ],
         "query": query,
     }
 
@@ -219,10 +225,6 @@ def _tabs(
         yield {"text": _option(visitor, each.key, value), "href": href, "current": is_on, "count": counts.get(value)}
 
 
-def _is_offered(each: Bulk, wanted: ListRequest) -> bool:
-    return each.tabs is None or any(value in each.tabs for value in wanted.chosen.values())
-
-
 def _lifted(table: Table, wanted: ListRequest) -> set[str]:
     """The filters that can be removed."""
     return wanted.chosen.keys() - {each.key for each in table.filters if each.usual is not None}
@@ -250,8 +252,3 @@ def _chips(
 
 def _option(visitor: Visitor, key: str, value: str) -> str:
     return visitor.say(f"portal.lists.filter.{key}.{value}")
-
-
-def _kept_values(request: Call) -> dict[str, str]:
-    gone = (addresses.SEARCH, tables.COLUMNS, *_OF_PAGE)
-    return {name: value for name, value in request.query_params.multi_items() if name not in gone}

@@ -170,7 +170,8 @@ def of_query(query: MultiDict[str], table: Table, *, remembered: str) -> ListReq
     chosen |= {name: query.get(name, "")[: addresses.SEARCH_MAX] or None for name in table.texts}
     chosen |= {each.key: parameters.query_id(query, each.key) for each in table.references}
     usual = table.usual_sort(chosen) if table.usual_sort else table.order
-    sort = fields.one_of(SORT, query.get(SORT), _sorts(table)) or usual
+    orders = [each.order for each in table.columns if each.order is not None]
+    sort = fields.one_of(SORT, query.get(SORT), (*orders, *(f"-{order}" for order in orders))) or usual
     search = query.get(addresses.SEARCH, "").strip()[: addresses.SEARCH_MAX] or None
     back = query.get(addresses.BEFORE)
     columns, picked = _columns(query, table, remembered)
@@ -186,11 +187,6 @@ def of_query(query: MultiDict[str], table: Table, *, remembered: str) -> ListReq
         back=bool(back),
         filtered=search is not None or any(chosen[name] is not None for name in chosen.keys() - tabs),
     )
-
-
-def _sorts(table: Table) -> tuple[str, ...]:
-    orders = [each.order for each in table.columns if each.order is not None]
-    return (*orders, *(f"-{order}" for order in orders))
 
 
 def _columns(query: MultiDict[str], table: Table, remembered: str) -> tuple[tuple[str, ...], bool]:

@@ -80,7 +80,7 @@ async def detail(request: Call) -> Response[bytes]:
         return found, histories.beside(tx, visitor, Thing.SENSOR, sensor_id, found.may)
 
     visitor, (found, lines) = await visitor_and(request, work)
-    sensor, latest = found.sensor, found.latest
+    sensor, latest, terms = found.sensor, found.latest, catalogue.of_portal(visitor.language)
     return views.show(
         request,
         "sensors/detail.html",
@@ -93,7 +93,7 @@ async def detail(request: Call) -> Response[bytes]:
         },
         connection=_connection(request, visitor, sensor.id, latest),
         readings=[
-            (each.name, _term(visitor, each.name), each.updated_ms, each.payload.decode(errors="replace"))
+            (each.name, terms.get(_EVENTS + each.name), each.updated_ms, each.payload.decode(errors="replace"))
             for each in latest.values
         ],
         may={action.value for action in found.may},
@@ -214,11 +214,6 @@ def _connection(request: Call, visitor: Visitor, sensor_id: SensorId, latest: La
         "standing": "connected" if connected else "never" if heard_ms is None else "away",
     }
     return {**known, "state": views.state_of(known)}
-
-
-def _term(visitor: Visitor, name: str) -> str | None:
-    """The event name of a latest value, as on the push pages; None if it has none."""
-    return catalogue.of_portal(visitor.language).get(_EVENTS + name)
 
 
 def _ending(visitor: Visitor, reason: str | None) -> str | None:

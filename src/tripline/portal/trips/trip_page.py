@@ -115,7 +115,8 @@ def values(visitor: Visitor, told: Told) -> dict[str, Any]:
         "curved": any(_gains_less(each, 100 - lost) for each in shown),
         "longer": on_twice_the_distance(view.outcome, view.rules),
         "tolerance": tolerance(view.rules, visitor.say),
-        "kind": None if told.quality is None else _kind(visitor, told.quality),
+        # The kind of vehicle whose thresholds the trip was judged by.
+        "kind": told.quality and visitor.say(f"portal.trip.kind.{Column(told.quality.column).name.lower()}"),
         "allowed": [] if told.quality is None else allowed(told.quality.column, view.rules, visitor.say),
         "alike": "manoeuvres" if view.rules.style.over_20_weight or view.rules.style.over_35_weight else "seconds",
         "general": None if found is None else _general_kmh(found),
@@ -209,11 +210,6 @@ def _gains_less(cost: Cost, score: float) -> bool:
     """True if the figures shown say that without it the score rises by less than its points."""
     shown = [round(each, 1) for each in (cost.without_it or 0.0, score, cost.points)]
     return cost.without_it is not None and shown[0] - shown[1] < shown[2] - _SAME
-
-
-def _kind(visitor: Visitor, found: Quality) -> str:
-    """The kind of vehicle whose thresholds the trip was judged by."""
-    return visitor.say(f"portal.trip.kind.{Column(found.column).name.lower()}")
 
 
 def _are_derived(found: Quality) -> bool:
