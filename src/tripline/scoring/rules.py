@@ -4,7 +4,7 @@ Their meaning: `docs/scoring.md`.
 """
 
 from enum import IntEnum
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -55,33 +55,30 @@ class EventType(IntEnum):
     OVERSPEED = 5
 
 
+def _about(description: str, **bounds: Any) -> Meta:
+    """The meaning of a setting, and its bounds as `Meta` names them."""
+    return Meta(description=description, **bounds)
+
+
 class Scoring(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Thresholds and constants of the score (`docs/scoring.md`)."""
 
-    min_distance_m: Annotated[float, Meta(ge=0, description="shortest scored trip, metres")] = 3_000.0
-    max_median_s: Annotated[float, Meta(gt=0, description="median sample interval must be under this, seconds")] = 5.0
-    default_limit_kmh: Annotated[
-        float, Meta(ge=0, description="speed limit without a road map, km/h; 0: no overspeed")
-    ] = 110.0
-    instant_ms: Annotated[int, Meta(ge=1, description="samples closer than this are one instant, ms")] = 920
+    min_distance_m: Annotated[float, _about("shortest scored trip, metres", ge=0)] = 3_000.0
+    max_median_s: Annotated[float, _about("median sample interval must be under this, seconds", gt=0)] = 5.0
+    default_limit_kmh: Annotated[float, _about("speed limit without a road map, km/h; 0: no overspeed", ge=0)] = 110.0
+    instant_ms: Annotated[int, _about("samples closer than this are one instant, ms", ge=1)] = 920
     """Thresholds are changes over one second; over half a second noise alone exceeds them. At 10 Hz a second apart."""
-    overspeed_cap_ms: Annotated[
-        int, Meta(ge=1, description="longest time that one sample over the limit represents, ms")
-    ] = 5_000
+    overspeed_cap_ms: Annotated[int, _about("longest time that one sample over the limit represents, ms", ge=1)] = 5_000
     tolerance: Annotated[
-        Tolerance,
-        Meta(description="overspeed is above limit x 1.10 (factor), limit + 20 km/h (kotsa), limit + 15 km/h (plus15)"),
+        Tolerance, _about("overspeed is above limit x 1.10 (factor), limit + 20 km/h (kotsa), limit + 15 km/h (plus15)")
     ] = "factor"
-    harsh_weight: Annotated[float, Meta(ge=0, description="weight of one harsh event per km")] = 0.45
-    overspeed_weight: Annotated[float, Meta(ge=0, description="weight of one second of overspeed per km")] = 0.04
+    harsh_weight: Annotated[float, _about("weight of one harsh event per km", ge=0)] = 0.45
+    overspeed_weight: Annotated[float, _about("weight of one second of overspeed per km", ge=0)] = 0.04
     added_m: Annotated[
-        float,
-        Meta(ge=0, description="metres added to the distance that a burden is divided by; a total adds them once"),
+        float, _about("metres added to the distance that a burden is divided by; a total adds them once", ge=0)
     ] = 0.0
-    accumulate: Annotated[Accumulation, Meta(description="how trips add up")] = "pooled"
-    grace_s: Annotated[float, Meta(ge=0, description="wait between the closing of a trip and its scoring, seconds")] = (
-        0.0
-    )
+    accumulate: Annotated[Accumulation, _about("how trips add up")] = "pooled"
+    grace_s: Annotated[float, _about("wait between the closing of a trip and its scoring, seconds", ge=0)] = 0.0
 
     @property
     def max_median_ms(self) -> int:
@@ -90,14 +87,14 @@ class Scoring(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
 
 def _rate(description: str) -> Meta:
-    return Meta(description=f"{description}, km/h per second")
+    return _about(f"{description}, km/h per second")
 
 
 class Harsh(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Harsh manoeuvres: least change of speed in one second for car, bus, truck; and which intervals count."""
 
     # Thresholds: the digital tachograph criteria (MOLIT/KOTSA, 2022).
-    start: Annotated[ByCategory, Meta(description="harsh start from standing: car, bus, truck; km/h per second")] = (
+    start: Annotated[ByCategory, _about("harsh start from standing: car, bus, truck; km/h per second")] = (
         10.0,
         8.0,
         6.0,
@@ -109,42 +106,28 @@ class Harsh(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     deceleration_to_50: Annotated[ByCategory, _rate("harsh deceleration from 30-50 km/h")] = (15.0, 10.0, 8.0)
     deceleration_above_50: Annotated[ByCategory, _rate("harsh deceleration from above 50 km/h")] = (15.0, 12.0, 8.0)
     stop: Annotated[ByCategory, _rate("harsh stop")] = (14.0, 9.0, 8.0)
-    standing_kmh: Annotated[float, Meta(ge=0, description="a start begins and a stop ends at most this fast, km/h")] = (
-        5.0
-    )
-    ignored_fixes: Annotated[int, Meta(ge=0, description="first fixes of a trip that give no rate")] = 3
+    standing_kmh: Annotated[float, _about("a start begins and a stop ends at most this fast, km/h", ge=0)] = 5.0
+    ignored_fixes: Annotated[int, _about("first fixes of a trip that give no rate", ge=0)] = 3
     """18 of 40 real trips begin with a jump from 0 to 38..98 km/h."""
-    rate_max_ms: Annotated[int, Meta(ge=1, description="longest interval that gives a rate, ms")] = 5_500
-    rate_limit_kmh_s: Annotated[
-        float, Meta(gt=0, description="a greater rate is a measuring fault, km/h per second")
-    ] = 36.0
+    rate_max_ms: Annotated[int, _about("longest interval that gives a rate, ms", ge=1)] = 5_500
+    rate_limit_kmh_s: Annotated[float, _about("a greater rate is a measuring fault, km/h per second", gt=0)] = 36.0
     """About 1 g."""
     sampling_exponent: Annotated[
-        float,
-        Meta(
-            ge=0,
-            le=1,
-            description="over intervals above 1 s a threshold is multiplied by seconds to the power of -this",
-        ),
+        float, _about("over intervals above 1 s a threshold is multiplied by seconds to the power of -this", ge=0, le=1)
     ] = 0.3
     """Fitted on real drives: thinned to 2, 3 and 4 s they keep their events."""
     two_intervals: Annotated[
         float,
-        Meta(
-            ge=1,
-            description="a change less than half a step of the device's speeds above its threshold is harsh if two"
+        _about(
+            "a change less than half a step of the device's speeds above its threshold is harsh if two"
             " intervals together reach this many thresholds",
+            ge=1,
         ),
     ] = 1.9
     phase_edge_kmh_s: Annotated[
-        float,
-        Meta(
-            gt=0, description="least rate at which the interval beside an episode counts to its phase, km/h per second"
-        ),
+        float, _about("least rate at which the interval beside an episode counts to its phase, km/h per second", gt=0)
     ] = 3.0
-    speed_window: Annotated[
-        int, Meta(ge=3, le=60, description="samples over which a missing speed is taken from positions")
-    ] = 5
+    speed_window: Annotated[int, _about("samples over which a missing speed is taken from positions", ge=3, le=60)] = 5
 
     @property
     def least(self) -> float:
@@ -156,60 +139,50 @@ class Harsh(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 class Guards(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Checks that keep implausible samples of a device from changing the score."""
 
-    fastest_kmh: Annotated[float, Meta(gt=0, description="a greater speed of a sample is none, km/h")] = 300.0
-    hole_ms: Annotated[
-        int, Meta(ge=0, description="longest hole in the speeds that is filled from both its ends, ms")
-    ] = 5_000
+    fastest_kmh: Annotated[float, _about("a greater speed of a sample is none, km/h", gt=0)] = 300.0
+    hole_ms: Annotated[int, _about("longest hole in the speeds that is filled from both its ends, ms", ge=0)] = 5_000
     lone_kmh_s: Annotated[
-        float, Meta(gt=0, description="a speed that jumps away and back faster than this is a fault, km/h per second")
+        float, _about("a speed that jumps away and back faster than this is a fault, km/h per second", gt=0)
     ] = 12.0
     steady_kmh: Annotated[
-        float, Meta(ge=0, description="a jump is a fault if speeds before and after differ by at most this, km/h")
+        float, _about("a jump is a fault if speeds before and after differ by at most this, km/h", ge=0)
     ] = 6.0
     implied_least: Annotated[
-        float, Meta(ge=0, description="distance by speed must be at least this part of that by positions")
+        float, _about("distance by speed must be at least this part of that by positions", ge=0)
     ] = 0.85
-    implied_most: Annotated[
-        float, Meta(gt=0, description="distance by speed must be at most this part of that by positions")
-    ] = 1.15
-    still_kmh: Annotated[float, Meta(ge=0, description="at this speed or below a vehicle stands, km/h")] = 1.0
+    implied_most: Annotated[float, _about("distance by speed must be at most this part of that by positions", gt=0)] = (
+        1.15
+    )
+    still_kmh: Annotated[float, _about("at this speed or below a vehicle stands, km/h", ge=0)] = 1.0
     step_factor: Annotated[
-        float, Meta(ge=1, description="a step between positions may be this much longer than its speed says")
+        float, _about("a step between positions may be this much longer than its speed says", ge=1)
     ] = 1.3
-    step_margin_mps: Annotated[
-        float, Meta(ge=0, description="a step may also be longer by this much, metres per second")
-    ] = 3.0
-    step_slack_m: Annotated[float, Meta(ge=0, description="a step may also be longer by this much, metres")] = 25.0
-    fastest_mps: Annotated[
-        float, Meta(gt=0, description="fastest step where the speed is unknown, metres per second")
-    ] = 70.0
-    gap_ms: Annotated[int, Meta(ge=1, description="a step that lasts longer is a straight line, ms")] = 30_000
+    step_margin_mps: Annotated[float, _about("a step may also be longer by this much, metres per second", ge=0)] = 3.0
+    step_slack_m: Annotated[float, _about("a step may also be longer by this much, metres", ge=0)] = 25.0
+    fastest_mps: Annotated[float, _about("fastest step where the speed is unknown, metres per second", gt=0)] = 70.0
+    gap_ms: Annotated[int, _about("a step that lasts longer is a straight line, ms", ge=1)] = 30_000
     still_m: Annotated[
-        float, Meta(ge=0, description="without speeds: a vehicle that gets less far in `still_ms` stands, metres")
+        float, _about("without speeds: a vehicle that gets less far in `still_ms` stands, metres", ge=0)
     ] = 30.0
-    still_ms: Annotated[int, Meta(ge=1, description="without speeds: the time for `still_m`, ms")] = 60_000
-    stated_least: Annotated[
-        float, Meta(ge=0, description="the stated distance must be at least this part of our own")
-    ] = 0.8
-    stated_most: Annotated[
-        float, Meta(gt=0, description="the stated distance must be at most this part of our own")
-    ] = 1.25
-    few_samples: Annotated[int, Meta(ge=0, description="with fewer samples the stated distance is taken as it is")] = 30
+    still_ms: Annotated[int, _about("without speeds: the time for `still_m`, ms", ge=1)] = 60_000
+    stated_least: Annotated[float, _about("the stated distance must be at least this part of our own", ge=0)] = 0.8
+    stated_most: Annotated[float, _about("the stated distance must be at most this part of our own", gt=0)] = 1.25
+    few_samples: Annotated[int, _about("with fewer samples the stated distance is taken as it is", ge=0)] = 30
 
 
 class Style(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Driving that costs points without a GPS event: braking, cornering, far overspeed. Weight 0: no cost."""
 
-    braking_kmh_s: Annotated[float, Meta(gt=0, description="braking this hard counts, km/h per second")] = 6.0
-    braking_weight: Annotated[float, Meta(ge=0, description="weight of one braking per km")] = 0.0
-    lateral_g: Annotated[float, Meta(gt=0, description="a corner with this lateral acceleration counts, g")] = 0.3
-    cornering_kmh: Annotated[float, Meta(ge=0, description="a corner counts at this speed or above, km/h")] = 15.0
-    cornering_weight: Annotated[float, Meta(ge=0, description="weight of one corner per km")] = 0.0
+    braking_kmh_s: Annotated[float, _about("braking this hard counts, km/h per second", gt=0)] = 6.0
+    braking_weight: Annotated[float, _about("weight of one braking per km", ge=0)] = 0.0
+    lateral_g: Annotated[float, _about("a corner with this lateral acceleration counts, g", gt=0)] = 0.3
+    cornering_kmh: Annotated[float, _about("a corner counts at this speed or above, km/h", ge=0)] = 15.0
+    cornering_weight: Annotated[float, _about("weight of one corner per km", ge=0)] = 0.0
     over_20_weight: Annotated[
-        float, Meta(ge=0, description="further weight of one second more than 20 % over the limit, per km")
+        float, _about("further weight of one second more than 20 % over the limit, per km", ge=0)
     ] = 0.0
     over_35_weight: Annotated[
-        float, Meta(ge=0, description="further weight of one second more than 35 % over the limit, per km")
+        float, _about("further weight of one second more than 35 % over the limit, per km", ge=0)
     ] = 0.0
 
 
