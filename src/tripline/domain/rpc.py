@@ -60,10 +60,7 @@ NEXT: Final = {
     (State.TIMEOUT, CallEvent.FAILURE): State.FAILED,
     (State.DONE, CallEvent.ACK): State.DONE,  # R6: the result overtook it
     (State.FAILED, CallEvent.ACK): State.FAILED,
-    (
-        State.FAILED,
-        CallEvent.SUCCESS,
-    ): State.DONE,  # of a call that the platform ended, or whose result had no code (R4)
+    (State.FAILED, CallEvent.SUCCESS): State.DONE,  # R4: the platform ended it, or its result had no code
     (State.FAILED, CallEvent.FAILURE): State.FAILED,
 }
 """All transitions; a missing pair changes nothing. `concluded` decides whether a result counts."""
