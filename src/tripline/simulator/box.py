@@ -10,6 +10,7 @@ import ssl
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -17,7 +18,7 @@ import msgspec
 from tripline.mqtt import encode, packets
 from tripline.simulator import calls, client
 from tripline.simulator.books import Ledger
-from tripline.simulator.client import Connection, Ears, Gateway, RefusedError, UnreachableError
+from tripline.simulator.client import Connection, Gateway, RefusedError, UnreachableError
 from tripline.simulator.drafts import Cut, Kind, Message, Step
 from tripline.wire import topics
 
@@ -208,12 +209,12 @@ class Box:
         """Connect, resend messages in flight, and wait for the end; return the reason for it."""
         self._progressed = False
         connect = packets.Connect(self.client_id, keep_alive_s=client.KEEP_ALIVE_S, user_name=self.token)
-        ears = Ears(self._acknowledged, self._called)
+        make = partial(Connection, connect, self._acknowledged, self._called)
         calls_from = None if self.manner is None else topics.RPC_REQUESTS
         try:
             async with self.access.doorway:
                 connection = await client.connected(
-                    self.access.gateway, self.access.trusted, connect, ears, subscription=calls_from
+                    self.access.gateway, self.access.trusted, make, subscription=calls_from
                 )
         except OSError as error:
             return str(error) or "no answer"

@@ -47,22 +47,18 @@ class Gateway(msgspec.Struct, frozen=True):
         return f"{self.host}:{self.port}"
 
 
-class Ears(msgspec.Struct, frozen=True):
-    """Receives acknowledgements and messages from the platform."""
-
-    on_puback: Callable[[int], None]
-    on_publish: Callable[[packets.Publish], None]
-
-
 class Connection(asyncio.Protocol):
     """One connection. `ended` is done after its end."""
 
-    def __init__(self, connect: packets.Connect, ears: Ears) -> None:
+    def __init__(
+        self, connect: packets.Connect, on_puback: Callable[[int], None], on_publish: Callable[[packets.Publish], None]
+    ) -> None:
         loop = asyncio.get_running_loop()
         self.ended: asyncio.Future[None] = loop.create_future()
         self._granted: asyncio.Future[int] = loop.create_future()
         self._connect = connect
-        self._ears = ears
+        self._on_puback = on_puback
+        self._on_publish = on_publish
         self._loop = loop
         self._reader = PacketReader(limit=_LARGEST)
         self._transport: asyncio.Transport | None = None
@@ -142,11 +138,11 @@ class Connection(asyncio.Protocol):
 
     def _take(self, packet: packets.Packet) -> None:
         if isinstance(packet, packets.Puback):
-            self._ears.on_puback(packet.packet_id)
+            self._on_puback(packet.packet_id)
         elif isinstance(packet, packets.Publish):
             if packet.qos:
                 self.write(encode.answer(0x40, packet.packet_id))
-            self._ears.on_publish(packet)
+            self._on_publish(packet)
         elif isinstance(packet, packets.Connack) and not self._granted.done():
             self._granted.set_result(packet.code)
         elif isinstance(packet, packets.Suback) and not self._granted.done():
@@ -163,26 +159,16 @@ class Connection(asyncio.Protocol):
 
 
 async def connected(
-    gateway: Gateway,
-    authority: ssl.SSLContext,
-    connect: packets.Connect,
-    ears: Ears,
-    *,
-    subscription: str | None = None,
+    gateway: Gateway, authority: ssl.SSLContext, make: Callable[[], Connection], *, subscription: str | None = None
 ) -> Connection:
     """A connection that is ready for publishes. Raises `RefusedError`, or `OSError` if retrying makes sense."""
     connection: Connection | None = None
     try:
         async with asyncio.timeout(CONNECT_TIMEOUT_S):
             loop = asyncio.get_running_loop()
-            made = await loop.create_connection(
-                lambda: Connection(connect, ears),
-                gateway.host,
-                gateway.port,
-                ssl=authority,
-                server_hostname=gateway.host,
+            _, connection = await loop.create_connection(
+                make, gateway.host, gateway.port, ssl=authority, server_hostname=gateway.host
             )
-            connection = made[1]
             await connection.ready(subscription)
             return connection
     except ssl.SSLCertVerificationError as error:

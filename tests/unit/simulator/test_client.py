@@ -6,7 +6,7 @@ import pytest
 
 from tripline.mqtt import encode, packets
 from tripline.mqtt.decode import PacketReader
-from tripline.simulator.client import Connection, Ears, RefusedError
+from tripline.simulator.client import Connection, RefusedError
 
 CONNECT = packets.Connect("c", user_name="token")
 REQUESTS = "v1/devices/me/rpc/request/+"
@@ -38,7 +38,7 @@ class Platform:
         self.acknowledged = []
         self.published = []
         self.wire = Wire()
-        self.connection = Connection(CONNECT, Ears(self.acknowledged.append, self.published.append))
+        self.connection = Connection(CONNECT, self.acknowledged.append, self.published.append)
         self.connection.connection_made(self.wire)
 
     def send(self, *sent):
