@@ -129,24 +129,19 @@ def differences(
 ) -> tuple[Change, ...]:
     """Return the fields among `names` that differ; secret ones without their values."""
     pairs = ((name, getattr(before, name), getattr(after, name)) for name in names)
-    return tuple(
-        Change(fields.published(name), secret=True)
-        if name in secret
-        else Change(fields.published(name), before=_scalar(was), after=_scalar(now))
-        for name, was, now in pairs
-        if was != now
-    )
+    return tuple(_change(name, was, now, secret) for name, was, now in pairs if was != now)
 
 
 def first_values(new: msgspec.Struct, names: Iterable[str], *, secret: Collection[str] = ()) -> tuple[Change, ...]:
     """Return the fields among `names` that have a value at registration; secret ones without it."""
-    return tuple(
-        Change(fields.published(name), secret=True)
-        if name in secret
-        else Change(fields.published(name), after=_scalar(value))
-        for name in names
-        if (value := getattr(new, name)) not in (None, "")
-    )
+    values = ((name, getattr(new, name)) for name in names)
+    return tuple(_change(name, None, value, secret) for name, value in values if value not in (None, ""))
+
+
+def _change(name: str, before: Any, after: Any, secret: Collection[str]) -> Change:
+    if name in secret:
+        return Change(fields.published(name), secret=True)
+    return Change(fields.published(name), before=_scalar(before), after=_scalar(after))
 
 
 def ended(**counts: int) -> tuple[Change, ...]:

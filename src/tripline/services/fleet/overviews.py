@@ -172,9 +172,8 @@ def vehicle(tx: ReadTx, *, actor: Actor, vehicle_id: VehicleId) -> VehicleOvervi
     found = vehicles.read(tx, actor=actor, vehicle_id=vehicle_id)
     may = admission.allowed(tx, actor, _VEHICLE, Thing.VEHICLE, vehicle_id)
     on_it = _sensors_on(tx, actor, vehicle_id)
-    trip = None
-    if Action.DRIVING_READ in may:
-        trip = _or_none(lambda: trip_lists.latest_trip(tx, actor=actor, vehicle_id=vehicle_id))
+    driven = Action.DRIVING_READ in may
+    trip = _or_none(lambda: trip_lists.latest_trip(tx, actor=actor, vehicle_id=vehicle_id)) if driven else None
     return VehicleOverview(
         vehicle=found,
         company=_owner(tx, actor, found.company_id),

@@ -55,9 +55,7 @@ def record(found: attention.Attention) -> Attention:
     """The overview of scores as REST returns it."""
     return Attention(
         falling=[
-            Falling(
-                *(each.kind.value, Id(each.id), each.name), *(each.before, each.before_known, each.now, each.now_known)
-            )
+            Falling(each.kind.value, Id(each.id), each.name, each.before, each.before_known, each.now, each.now_known)
             for each in found.falling
         ],
         harsh=[Harsh(each.kind.value, Id(each.id), each.name, each.rate, each.group) for each in found.harsh],
