@@ -57,7 +57,7 @@ async def remove(request: Call) -> ASGIApp:
     """Remove a candidate. Refused while it holds vehicles of the company: they are to be taken back first."""
 
     def work(tx: WriteTx, by: changes.By) -> None:
-        company_id, to_company_id = parameters.company_id(request), parameters.company_id(request, "toCompanyId")
+        company_id, to_company_id = parameters.company_id(request), parameters.to_company_id(request)
         service.remove(tx, **by, company_id=company_id, to_company_id=to_company_id)
 
     await changes.made(request, work)

@@ -40,7 +40,7 @@ REFUSALS: Final = (delegations.AlreadyDelegated, delegations.NotCandidate)
 async def delegate(request: Call) -> ASGIApp:
     """Delegate a vehicle of the caller's company to a company that is its delegation candidate."""
     actor = await permission.permitted(request)
-    return await delegate_to(request, actor, parameters.company_id(request, "toCompanyId"))
+    return await delegate_to(request, actor, parameters.to_company_id(request))
 
 
 @operation(
@@ -54,7 +54,7 @@ async def take_back(request: Call) -> ASGIApp:
     """Take a vehicle back from a company; the rights of its people on the vehicle end at once."""
     context = context_of(request)
     actor = await permission.permitted(request)
-    to_company_id = parameters.company_id(request, "toCompanyId")
+    to_company_id = parameters.to_company_id(request)
     vehicle_id = parameters.vehicle_id(request)
     taken_back = await context.store.write(
         lambda tx: service.take_back(

@@ -131,7 +131,8 @@ def operation(
             handler=handler,
             body_max=None if streamed else _body_max(path, access),
         )
-        paths = [_routed(each) for each in (path, *aliases)]
+        # In the router's writing, where every value is text.
+        paths = [each.replace("}", ":str}") for each in (path, *aliases)]
         most, opt = described.body_max, {_KEY: described}
         return HTTPRouteHandler(paths, http_method=method, status_code=200, opt=opt, request_max_body_size=most)(
             handler
@@ -165,11 +166,6 @@ def of_request(request: Call) -> Operation:
 def _declared_in(family: ModuleType) -> list[HTTPRouteHandler]:
     found = [each for each in vars(family).values() if isinstance(each, HTTPRouteHandler)]
     return [each for each in found if of_handler(each).handler.__module__ == family.__name__]
-
-
-def _routed(path: str) -> str:
-    """The path in the router's writing, where every value is text."""
-    return path.replace("}", ":str}")
 
 
 def _body_max(path: str, access: Action | Gate) -> int:

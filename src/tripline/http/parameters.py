@@ -5,8 +5,8 @@ Checks run in the order of spec/rest 3.3: token, role, path ids, ownership, body
 
 import codecs
 import math
-from collections.abc import Mapping
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 from litestar.exceptions import InternalServerException
@@ -20,6 +20,7 @@ from tripline.http import authentication
 from tripline.http.context import Call
 from tripline.wire.rest.base import CAME_WHOLE
 
+Id = TypeVar("Id", bound=str)
 Query: TypeAlias = Mapping[str, str]
 """The query of a request, `request.query_params`: Litestar builds it anew at each access, so read it once."""
 
@@ -34,24 +35,16 @@ def path_id(request: Call, name: str) -> str:
     return uuid_of(request.path_params[name], name)
 
 
-def company_id(request: Call, name: str = "companyId") -> CompanyId:
-    """The company in the path. Raises as `path_id`."""
-    return CompanyId(path_id(request, name))
+def _in_path(kind: Callable[[str], Id], name: str) -> Callable[[Call], Id]:
+    """Return a function that reads the id of this name in the path. It raises as `path_id`."""
+    return lambda request: kind(path_id(request, name))
 
 
-def sensor_id(request: Call) -> SensorId:
-    """The sensor in the path. Raises as `path_id`."""
-    return SensorId(path_id(request, "sensorId"))
-
-
-def trip_id(request: Call) -> TripId:
-    """The trip in the path. Raises as `path_id`."""
-    return TripId(path_id(request, "tripId"))
-
-
-def vehicle_id(request: Call) -> VehicleId:
-    """The vehicle in the path. Raises as `path_id`."""
-    return VehicleId(path_id(request, "vehicleId"))
+company_id: Final = _in_path(CompanyId, "companyId")
+to_company_id: Final = _in_path(CompanyId, "toCompanyId")
+sensor_id: Final = _in_path(SensorId, "sensorId")
+trip_id: Final = _in_path(TripId, "tripId")
+vehicle_id: Final = _in_path(VehicleId, "vehicleId")
 
 
 def uuid_of(text: str, name: str) -> str:
