@@ -3,6 +3,7 @@
 The code grants nothing: the rules of spec/rest 9.1 decide, as over REST and on the vehicle's page.
 """
 
+from functools import partial
 from typing import Final
 
 from litestar.response import Response
@@ -71,15 +72,8 @@ async def give_back(request: Call) -> Response[bytes]:
     """Give the vehicle back."""
     await forms.read(request)
     context, visitor = context_of(request), await visitor_of(request)
-
-    def work(tx: WriteTx) -> tuple[Vehicle, list[SensorId]]:
-        return assignments.unset_driver(
-            tx,
-            **changes.by(request, visitor.actor),
-            vehicle_id=parameters.vehicle_id(request),
-            driver_id=visitor.actor.user_id,
-        )
-
+    by, vehicle_id, own = changes.by(request, visitor.actor), parameters.vehicle_id(request), visitor.actor.user_id
+    work = partial(assignments.unset_driver, **by, vehicle_id=vehicle_id, driver_id=own)
     try:
         vehicle, sensors = await context.store.write(work)
     except _AGAIN as refusal:

@@ -2,7 +2,8 @@
 
 import datetime as dt
 import unicodedata
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from functools import partial
 from typing import Final
 from urllib.parse import parse_qsl
 from zoneinfo import ZoneInfo
@@ -162,19 +163,15 @@ async def cancel(request: Call) -> Response[bytes]:
 async def file(request: Call) -> Stream:
     """The file. Raises `NotFound` and `exports.NotReady`."""
     visitor, found = await _found(request)
-    store = context_of(request).store
-
-    def at(no: int) -> Callable[[ReadTx], bytes | None]:
-        return lambda tx: service.piece(tx, actor=visitor.actor, export_id=found.id, no=no)
-
-    first = await store.read(at(0))
+    store, read = context_of(request).store, partial(service.piece, actor=visitor.actor, export_id=found.id)
+    first = await store.read(partial(read, no=0))
 
     async def streamed() -> AsyncIterator[bytes]:
         piece, no = first, 0
         while piece is not None:
             yield piece
             no += 1
-            piece = await store.read(at(no))
+            piece = await store.read(partial(read, no=no))
 
     return views.streamed(streamed(), name=found.name, media_type=TYPES[found.form])
 
@@ -185,9 +182,8 @@ async def _begun(request: Call, visitor: Visitor, table: Table, kind: Form, want
     context, by = context_of(request), changes.by(request, visitor.actor)
 
     def work(tx: WriteTx) -> tuple[Export, notifications.Notification]:
-        table.page(
-            tx, visitor.actor, wanted, PageRequest(limit=1, by=wanted.order)
-        )  # check the visitor's access to the list
+        # Check the visitor's access to the list.
+        table.page(tx, visitor.actor, wanted, PageRequest(limit=1, by=wanted.order))
         return service.begin(
             tx,
             **by,
@@ -204,7 +200,6 @@ async def _begun(request: Call, visitor: Visitor, table: Table, kind: Form, want
 
 async def _found(request: Call) -> tuple[Visitor, Export]:
     export_id = RecordId(parameters.path_id(request, "exportId"))
-
     return await visitor_and(request, lambda tx, visitor: service.read(tx, actor=visitor.actor, export_id=export_id))
 
 

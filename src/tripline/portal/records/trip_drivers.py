@@ -76,19 +76,9 @@ async def correct(request: Call) -> Response[bytes]:
 async def undo(request: Call) -> Response[bytes]:
     """Give a trip back the driver that its messages name."""
     form, visitor = await forms.read(request), await visitor_of(request)
-    context, trip_id = context_of(request), parameters.trip_id(request)
-
-    def work(tx: WriteTx) -> None:
-        service.withdraw(
-            tx,
-            actor=visitor.actor,
-            trip_id=trip_id,
-            language=visitor.language,
-            ids=context.ids,
-            now_ms=context.clock(),
-            seen=SeenDriver(choices.shown_id(form)),
-        )
-
+    context, trip_id, by = context_of(request), parameters.trip_id(request), changes.by(request, visitor.actor)
+    seen = SeenDriver(choices.shown_id(form))
+    work = partial(service.withdraw, **by, trip_id=trip_id, language=visitor.language, seen=seen)
     try:
         await context.store.write(work)
     except (CorrectedMeanwhile, NotCorrected):

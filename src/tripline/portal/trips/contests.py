@@ -1,6 +1,7 @@
 """Contesting a trip or one of its events from its page, withdrawing that, and deciding it with a preview."""
 
 import asyncio
+from functools import partial
 from typing import Final
 
 from litestar.response import Response
@@ -75,10 +76,8 @@ async def withdraw(request: Call) -> Response[bytes]:
     context, visitor = context_of(request), await visitor_of(request)
     dispute_id = parameters.path_id(request, "disputeId")
 
-    def work(tx: WriteTx) -> Dispute:
-        return scores_of(request).disputes.withdraw(tx, actor=visitor.actor, dispute_id=dispute_id)
-
-    withdrawn = await context.store.write(work)
+    withdraw = scores_of(request).disputes.withdraw
+    withdrawn = await context.store.write(partial(withdraw, actor=visitor.actor, dispute_id=dispute_id))
     notifications.send(context.signals, service.CHANGED)
     return views.moved(request, f"{PATH}/{withdrawn.trip_id}", notice="portal.trip.dispute.withdrawn")
 
