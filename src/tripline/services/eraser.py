@@ -4,8 +4,7 @@ The pending work is a list in the store (`store/erasure/erasures.py`), so an era
 there. It never blocks the single writer for long: a transaction deletes as many rows as fit into `BUDGET_S`, however
 fast or slow the disk is, and device messages go between two of them. Of several processes, one erases a given item.
 
-Not here: deleting the vehicle (`services/fleet/vehicles.py`) or sensor itself (`services/fleet/removal.py`),
-or the person (`services/fleet/removal.py`).
+Not here: deleting the vehicle, sensor or person itself (`services/fleet/`).
 """
 
 import asyncio

@@ -3,7 +3,7 @@
 Every few seconds the store, the disk, the certificate and the bus are checked, off the event loop and with a time limit
 for each. In between the store's latest transactions count: the first commit that fails shows at once.
 
-Not here: the HTTP answer (`api/health.py`), the doctor's longer checks (`doctor/`).
+Not here: the HTTP answer (`api/health.py`), the doctor's longer checks (`doctor.py`).
 """
 
 import asyncio
