@@ -2,9 +2,9 @@
 
 import statistics
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -28,6 +28,7 @@ from tripline.wire.readings import Microtrip, Reading
 
 __all__ = ["CallState", "Look", "Session", "Traced", "TripState", "Watched", "begin", "find", "look"]
 
+N = TypeVar("N", TripState, CallState)
 SCOPE: Final = Scope.everything("explain what a device sends to who runs the installation")
 AT_ONCE: Final = 200
 """Most messages in one snapshot; the rest follow in the next."""
@@ -133,7 +134,7 @@ class Listener:
         mounted = "" if self._watched.is_mapped else ", not mounted on a vehicle: trips are kept and not scored"
         told = [ReportLine(now_ms, NOTE, f"listening to the sensor of type {self._watched.sensor_type}{mounted}")]
         at_ms = now_ms if session is None else session.changed_ms
-        told.append(ReportLine(at_ms, CONNECTION, standing_line(session)))
+        told.append(ReportLine(at_ms, CONNECTION, _standing_line(session)))
         return told
 
     def told(self, look: Look, now_ms: int) -> list[ReportLine]:
@@ -142,8 +143,8 @@ class Listener:
         told = [
             *self._of_session(before, look),
             *(each for message in look.messages for each in self._of_message(message)),
-            *_of_trips(before, look, now_ms),
-            *_of_calls(before, look, now_ms),
+            *_changes(TRIP, before.trips, look.trips, _trip_line, now_ms),
+            *_changes(CALL, before.calls, look.calls, _call_line, now_ms),
         ]
         return sorted(told, key=lambda each: each.at_ms)
 
@@ -151,7 +152,7 @@ class Listener:
     def _of_session(before: Look, look: Look) -> Iterator[ReportLine]:
         now = look.session
         if now is not None and now != before.session:
-            yield ReportLine(now.changed_ms, CONNECTION, session_line(now, before.session))
+            yield ReportLine(now.changed_ms, CONNECTION, _session_line(now, before.session))
 
     def _of_message(self, message: Traced) -> Iterator[ReportLine]:
         outcome = message.outcome
@@ -196,21 +197,16 @@ class Listener:
             yield ReportLine(at_ms, NOTE, text)
 
 
-def _of_trips(before: Look, look: Look, now_ms: int) -> Iterator[ReportLine]:
-    known = {trip.no: trip for trip in before.trips}
+def _changes(
+    kind: str, before: Sequence[N], now: Sequence[N], line: Callable[[N, N | None], str | None], now_ms: int
+) -> Iterator[ReportLine]:
+    """A line for each change among the newest trips or calls, unless it has none."""
+    known = {each.no: each for each in before}
     oldest = min(known, default=0)
-    for trip in look.trips:
-        text = trip_line(trip, known.get(trip.no)) if trip.no >= oldest else None
+    for each in now:
+        text = line(each, known.get(each.no)) if each.no >= oldest else None
         if text is not None:
-            yield ReportLine(now_ms, TRIP, text)
-
-
-def _of_calls(before: Look, look: Look, now_ms: int) -> Iterator[ReportLine]:
-    known = {call.no: call for call in before.calls}
-    oldest = min(known, default=0)
-    for call in look.calls:
-        if call.no >= oldest and known.get(call.no) != call:
-            yield ReportLine(now_ms, CALL, call_line(call))
+            yield ReportLine(now_ms, kind, text)
 
 
 REFUSED: Final = {
@@ -274,15 +270,13 @@ UNITS: Final = {
 """Likely unit of speeds that do not match their positions."""
 
 
-def standing_line(now: Session | None) -> str:
-    """Describe the connection at the beginning."""
+def _standing_line(now: Session | None) -> str:
     if now is None:
         return "the device has never connected"
     return "connected" if now.connected else f"not connected; last time: {_ending(now)}"
 
 
-def session_line(now: Session, before: Session | None) -> str:
-    """Describe a change of the connection."""
+def _session_line(now: Session, before: Session | None) -> str:
     was_connected = before is not None and before.connected
     if now.connected:
         return f"connected again; {ENDINGS['taken_over']}" if was_connected else "connected"
@@ -294,8 +288,7 @@ def _ending(now: Session) -> str:
     return f"{reason}: {ENDINGS.get(reason, 'see the log of the server')}"
 
 
-def trip_line(now: TripState, before: TripState | None) -> str | None:
-    """Describe a change of a trip; None: no change."""
+def _trip_line(now: TripState, before: TripState | None) -> str | None:
     name = f"trip {now.id}" if now.tid is None else f"trip {now.id} (number {now.tid})"
     if before is None or before.state != now.state:
         if now.state == "OPEN":
@@ -314,7 +307,8 @@ def _unscored(now: TripState) -> str:
     return words if unit is None else f"{words}; {UNITS[unit]}"
 
 
-def call_line(now: CallState) -> str:
-    """Describe the state of a call."""
+def _call_line(now: CallState, before: CallState | None) -> str | None:
+    if now == before:
+        return None
     code = "" if now.result_code is None else f", code {now.result_code}"
     return f"call {now.id} ({now.method}): {now.state.lower()}{code}"
