@@ -200,6 +200,7 @@ SAMPLED: Final = {
     "device.no_tls": ("reason", "peer"),
     "account.login_failed": (),
     "account.login_throttled": (),
+    "http.limit": ("cause",),
 }
 """Lines that strangers cause, and the fields that make a kind: each kind is written once in ten seconds."""
 SAMPLE_S: Final = 10.0

@@ -10,7 +10,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from tests.support.clocks import SteppedLoop, stepped
-from tripline.adapters.http.bounds import Bounds, Causes
+from tripline.adapters.http.bounds import Bounds
 from tripline.adapters.http.connection import Connection, Shared
 from tripline.adapters.http.entrance import Entrance, Listener
 from tripline.adapters.http.listeners import HttpListeners
@@ -159,14 +159,12 @@ def connection(app: Any = echo, bounds: Bounds = _BOUNDS) -> Connection:
     """A connection without a socket, on the running loop."""
     config = uvicorn.Config(app, loop="none", http="httptools", ws="none", lifespan="off", log_config=None)
     config.load()
-    causes = Causes(asyncio.get_running_loop().time)
     shared = Shared(
         bounds=bounds,
         clock=lambda: NOW_MS,
-        causes=causes,
-        bodies=Places("bodies", bounds.bodies, bounds.address_bodies, causes),
-        answers=Places("answers", bounds.answers, bounds.address_answers, causes),
-        requests=Places("connections", 1, 1, causes),
+        bodies=Places("bodies", bounds.bodies, bounds.address_bodies),
+        answers=Places("answers", bounds.answers, bounds.address_answers),
+        requests=Places("connections", 1, 1),
         unread={},
         turns=Turns(asyncio.get_running_loop(), bounds.turn_s, lambda address: False),
         scheme="http",
@@ -176,13 +174,12 @@ def connection(app: Any = echo, bounds: Bounds = _BOUNDS) -> Connection:
 
 def listener(bounds: Bounds = _BOUNDS, make: Callable[[], asyncio.Protocol] = asyncio.Protocol) -> Listener:
     """A listener without a socket."""
-    causes = Causes(lambda: 0.0)
     return Listener(
         name="api",
         bounds=bounds,
-        of_address=Places("connections", 100, 100, causes),
-        places=Places("connections", bounds.connections, 1_000, causes),
-        lobby=Places("lobby", 2, 2, causes),
+        of_address=Places("connections", 100, 100),
+        places=Places("connections", bounds.connections, 1_000),
+        lobby=Places("lobby", 2, 2),
         make=make,
         turned_away=None,
     )

@@ -105,6 +105,21 @@ def test_refusals_of_a_device_are_written_once_in_ten_seconds_with_how_often_the
     ]
 
 
+def test_bound_that_peers_meet_is_written_once_in_ten_seconds_for_each_cause(
+    log: StringIO, seconds: list[float]
+) -> None:
+    logger = observe.logger("http")
+    for second in range(11):
+        seconds[0] = second
+        for cause in ("bodies", "answers"):
+            logger.warning("http.limit", cause=cause, limit=1, address=f"192.0.2.{second}")
+
+    assert [(line["cause"], line["address"], line.get("repeated")) for line in lines(log)] == [
+        *(("bodies", "192.0.2.0", None), ("answers", "192.0.2.0", None)),
+        *(("bodies", "192.0.2.10", 9), ("answers", "192.0.2.10", 9)),
+    ]
+
+
 def test_sampled_lines_of_changing_addresses_have_a_bound(log: StringIO, seconds: list[float]) -> None:
     logger = observe.logger("gateway")
     for number in range(10_000):

@@ -1,6 +1,5 @@
 """Bounds for peers of HTTP listeners: bytes sent, connections, unread answers (`docs/limits.md`); their log lines."""
 
-from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -8,8 +7,6 @@ import msgspec
 from tripline import observe
 
 MIB: Final = 1_048_576
-QUIET_S: Final = 10.0
-"""A cause is logged at most this often."""
 
 _log = observe.logger("http")
 
@@ -65,19 +62,6 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     """How often we check unread answers."""
 
 
-class Causes:
-    """Says in the log which bound was met: the first time at once, then at most every `QUIET_S` with how often."""
-
-    def __init__(self, now: Callable[[], float]) -> None:
-        self._now = now
-        self._quiet: dict[str, tuple[float, int]] = {}
-        """For each cause: the end of its log pause, and its occurrences since."""
-
-    def tell(self, cause: str, *, limit: int, address: str) -> None:
-        until, times = self._quiet.get(cause, (0.0, 0))
-        now = self._now()
-        if now < until:
-            self._quiet[cause] = until, times + 1
-            return
-        self._quiet[cause] = now + QUIET_S, 0
-        _log.warning("http.limit", cause=cause, limit=limit, address=address, times=times + 1)
+def met(cause: str, *, limit: int, address: str) -> None:
+    """Log that a peer met a bound."""
+    _log.warning("http.limit", cause=cause, limit=limit, address=address)

@@ -14,7 +14,7 @@ import httptools
 import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from tripline.adapters.http.bounds import Bounds, Causes
+from tripline.adapters.http.bounds import Bounds, met
 from tripline.adapters.http.entrance import place_of
 from tripline.adapters.http.outlet import Outlet
 from tripline.adapters.http.places import Place, Places
@@ -38,7 +38,6 @@ class Shared(msgspec.Struct, kw_only=True):
 
     bounds: Bounds
     clock: Callable[[], int]
-    causes: Causes
     bodies: Places
     """Bytes of bodies in memory; unfinished ones can give way."""
     answers: Places
@@ -209,7 +208,7 @@ class Connection(HttpToolsProtocol):
             self._offers = True
             return
         if len(self.pipeline) >= bounds.ahead:
-            self._shared.causes.tell("requests_ahead", limit=bounds.ahead, address=self._address)
+            met("requests_ahead", limit=bounds.ahead, address=self._address)
             self._stop(503, BUSY)
         if bounds.behind_proxy:
             self._forget_bodies()

@@ -17,7 +17,7 @@ import uvicorn
 
 from tripline.adapters.http import entrance as http_entrance
 from tripline.adapters.http import refusals
-from tripline.adapters.http.bounds import Bounds, Causes
+from tripline.adapters.http.bounds import Bounds, met
 from tripline.adapters.http.connection import Connection, Shared
 from tripline.adapters.http.entrance import Entrance, Listener
 from tripline.adapters.http.outlet import Outlet
@@ -88,20 +88,17 @@ class HttpListeners(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await self.lifespan.startup()
         loop, bounds = asyncio.get_running_loop(), self._bounds
-        self._causes = Causes(loop.time)
-        bounded = functools.partial(Places, causes=self._causes)
         shared = Shared(
             bounds=bounds,
             clock=self._clock,
-            causes=self._causes,
-            bodies=bounded("bodies", bounds.bodies, bounds.address_bodies),
-            answers=bounded("answers", bounds.answers, bounds.address_answers),
-            requests=bounded("connections", _MANY, bounds.address_connections),
+            bodies=Places("bodies", bounds.bodies, bounds.address_bodies),
+            answers=Places("answers", bounds.answers, bounds.address_answers),
+            requests=Places("connections", _MANY, bounds.address_connections),
             unread=self._unread,
             turns=Turns(loop, bounds.turn_s, self._is_known),
             scheme="http" if self._tls is None else "https",
         )
-        of_address = bounded("connections", _MANY, bounds.address_connections)
+        of_address = Places("connections", _MANY, bounds.address_connections)
         busy = (lambda: refusals.TOO_BUSY.answer(self._clock())) if self._tls is None else None
         for name, listening in self._sockets.items():
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SENT_AHEAD)
@@ -111,8 +108,8 @@ class HttpListeners(uvicorn.Server):
                 name=name,
                 bounds=bounds,
                 of_address=of_address,
-                places=bounded("connections", bounds.connections, _MANY),
-                lobby=bounded("lobby", http_entrance.LOBBY, _MANY),
+                places=Places("connections", bounds.connections, _MANY),
+                lobby=Places("lobby", http_entrance.LOBBY, _MANY),
                 make=self._inside(shared),
                 turned_away=busy,
             )
@@ -146,5 +143,5 @@ class HttpListeners(uvicorn.Server):
         self._looking = loop.call_later(self._bounds.look_s, self._look)
         for outlet in list(self._unread):
             if outlet.look(loop.time(), self._bounds):
-                self._causes.tell("stalled_answer", limit=int(self._bounds.stall_s), address=outlet.address)
+                met("stalled_answer", limit=int(self._bounds.stall_s), address=outlet.address)
                 outlet.abort()

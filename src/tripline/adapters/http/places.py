@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from tripline.adapters.http.bounds import Causes
+from tripline.adapters.http.bounds import met
 
 SEARCHED: Final = 8
 """Holders that are searched for an item that can give way."""
@@ -104,12 +104,11 @@ class Place:
 class Places:
     """One bound: `total` of all addresses, `share` of each; `cause` is its name in the log."""
 
-    def __init__(self, cause: str, total: int, share: int, causes: Causes) -> None:
+    def __init__(self, cause: str, total: int, share: int) -> None:
         self.total = total
         self.share = share
         self.taken = 0
         self._cause = cause
-        self._causes = causes
         self._of: dict[str, _Holder] = {}
         self._levels: dict[int, dict[_Holder, None]] = {}
         """Holders by how much they hold."""
@@ -127,11 +126,11 @@ class Places:
     def make_room(self, holder: _Holder, number: int, *, growing: Place | None = None, beyond: int = 0) -> bool:
         """Count so many more for the holder, after others have given way if need be; False without room."""
         if holder.number + number > self.share:
-            self._causes.tell(f"address_{self._cause}", limit=self.share, address=holder.address)
+            met(f"address_{self._cause}", limit=self.share, address=holder.address)
             return False
         while self.taken + number > self.total:
             ended = self._end_one(holder, holder.number + number, growing)
-            self._causes.tell(self._cause, limit=self.total, address=(ended or holder).address)
+            met(self._cause, limit=self.total, address=(ended or holder).address)
             if ended is None:
                 if self.taken + number <= self.total + beyond:
                     break

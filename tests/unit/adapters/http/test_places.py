@@ -2,19 +2,24 @@
 
 import pytest
 
-from tripline.adapters.http.bounds import Causes
+from tripline.adapters.http import places
 from tripline.adapters.http.places import Place, Places
 
 
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """The causes that are logged, each with its address."""
+    lines: list[tuple[str, str]] = []
+    monkeypatch.setattr(places, "met", lambda cause, *, limit, address: lines.append((cause, address)))
+    return lines
+
+
 class Bound:
-    """A bound, its log, and the items that ended, by name."""
+    """A bound, and the items that ended, by name."""
 
     def __init__(self, total: int, share: int = 1_000) -> None:
-        self.told: list[tuple[str, str]] = []
         self.ended: list[str] = []
-        causes = Causes(lambda: 0.0)
-        causes.tell = lambda cause, *, limit, address: self.told.append((cause, address))  # type: ignore[method-assign]
-        self.places = Places("bodies", total, share, causes)
+        self.places = Places("bodies", total, share)
 
     def take(self, item: str, number: int = 1, *, declines: bool = False, beyond: int = 0) -> Place | None:
         """A place for the item `a1` of the address `a`."""
@@ -47,17 +52,17 @@ def test_place_is_given_back_once():
     assert bound.ended == []
 
 
-def test_no_address_holds_more_than_its_share():
+def test_no_address_holds_more_than_its_share(told):
     bound = Bound(9, share=3)
 
     taken = [bound.take("a1", 3) is not None, bound.take("a2") is not None, bound.take("b1", 3) is not None]
 
     assert taken == [True, False, True]
-    assert (bound.ended, bound.told) == ([], [("address_bodies", "a")])
+    assert (bound.ended, told) == ([], [("address_bodies", "a")])
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
-def test_heaviest_address_gives_up_its_longest_item_until_there_is_room(number: int):
+def test_heaviest_address_gives_up_its_longest_item_until_there_is_room(told, number: int):
     bound = Bound(8)
     for item in ("b1", "a1", "a2", "a3", "c1", "a4", "a5", "a6"):
         bound.must(item)
@@ -66,7 +71,7 @@ def test_heaviest_address_gives_up_its_longest_item_until_there_is_room(number: 
 
     assert bound.ended == ["a1", "a2", "a3"][:number]
     assert bound.places.taken == 8
-    assert set(bound.told) == {("bodies", "a")}
+    assert set(told) == {("bodies", "a")}
 
 
 def test_of_addresses_that_hold_as_much_the_one_that_rests_longest_gives_way():
