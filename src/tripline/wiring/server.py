@@ -25,7 +25,7 @@ from tripline.http.context import Accounts, Context, Contexts, Fleet, Lines, Map
 from tripline.http.request_store import RequestStore
 from tripline.portal import families as pages
 from tripline.portal.frame import troubles
-from tripline.portal.frame.warm_up import WarmUp
+from tripline.portal.frame.warm_up import warm_up
 from tripline.portal.lists import exports
 from tripline.ports.clocks import Clock
 from tripline.services.accounts.limits import Limits
@@ -139,7 +139,7 @@ def wired(
             partial(accounts.limits.known.run, store, clock),
             others.maps.run,
             contexts.feed.run,
-            WarmUp(store=store, serving=readiness.serving).run,
+            partial(warm_up, store=store, serving=readiness.serving),
         ]
         lists = exports.books(contexts.context.time_zone, contexts.maps.places)
         workers.append(Exporter(store=store, signals=signals, clock=clock, maker_id=node.id, books=lists).run)

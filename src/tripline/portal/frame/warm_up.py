@@ -18,21 +18,14 @@ EVERY_PAGE: Final = ("frame.html", "head.html")
 TRIP_PAGE: Final = ("trips/trip.html", "trips/of_trip.html", "map.html")
 
 
-class WarmUp:
-    """One for each process with pages. `run` is a worker that ends when everything is loaded."""
-
-    def __init__(self, *, store: Store, serving: Callable[[], Awaitable[None]]) -> None:
-        """`serving` returns once the process serves."""
-        self._store = store
-        self._serving = serving
-
-    async def run(self) -> None:
-        await self._serving()
-        await asyncio.to_thread(environment.load, *EVERY_PAGE)
-        try:
-            has_scores = await self._store.read(reads.has_scores)
-        except Outage:
-            return
-        if has_scores:
-            await asyncio.to_thread(environment.load, *TRIP_PAGE)
-            await asyncio.to_thread(trip_view.load)
+async def warm_up(*, store: Store, serving: Callable[[], Awaitable[None]]) -> None:
+    """Load the templates and the modules, as a worker of each process with pages; `serving` returns once it serves."""
+    await serving()
+    await asyncio.to_thread(environment.load, *EVERY_PAGE)
+    try:
+        has_scores = await store.read(reads.has_scores)
+    except Outage:
+        return
+    if has_scores:
+        await asyncio.to_thread(environment.load, *TRIP_PAGE)
+        await asyncio.to_thread(trip_view.load)

@@ -6,7 +6,7 @@ import pytest
 from tests.support import delegating, rest
 
 from tripline.portal.frame import environment
-from tripline.portal.frame.warm_up import EVERY_PAGE, TRIP_PAGE, WarmUp
+from tripline.portal.frame.warm_up import EVERY_PAGE, TRIP_PAGE, warm_up
 from tripline.services.scores import trip_view
 
 
@@ -22,7 +22,7 @@ async def test_pages_are_loaded_once_the_process_serves(app: rest.Rest, monkeypa
         await app.store.write(delegating.scored_trip(app, admin, vehicle, admin))
     serves = asyncio.Event()
     async with asyncio.TaskGroup() as tasks:
-        warming = tasks.create_task(WarmUp(store=app.store, serving=serves.wait).run())
+        warming = tasks.create_task(warm_up(store=app.store, serving=serves.wait))
         await asyncio.sleep(0)
         before = list(loaded)
         serves.set()
