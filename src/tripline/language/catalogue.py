@@ -110,13 +110,9 @@ def _plain(name: str, language: Language) -> str:
 def _filled(name: str, language: Language, values: Mapping[str, Value]) -> str:
     known = of(language)
     texts = of_portal(language) if name.startswith(PORTAL) else known["texts"]
-    pattern = texts.get(name) or texts[f"{name}.{_form(language, values.get(COUNT))}"]
+    form = FORMS[language][0 if values.get(COUNT) == 1 else -1]
+    pattern = texts.get(name) or texts[f"{name}.{form}"]
     return pattern.format_map({each: _written(known, value) for each, value in values.items()})
-
-
-def _form(language: Language, count: Value | None) -> str:
-    forms = FORMS[language]
-    return forms[0] if count == 1 else forms[-1]
 
 
 def _read(path: Path) -> dict[str, Any]:

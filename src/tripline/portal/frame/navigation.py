@@ -78,12 +78,13 @@ def navigation(request: Call, visitor: Visitor | None) -> tuple[Section, ...]:
     path = _place(request.scope["path"], visitor)
     pages: Pages = request.app.state[PAGES]
     sections: Sections = request.app.state[SECTIONS]
-    found = [
-        (key, steps, _links(visitor, pages, path, steps))
-        for key, steps in sections.items()
-        if _is_of(key, visitor.role)
-    ]
-    return tuple(_section(visitor, key, links, _is_below(path, steps)) for key, steps, links in found if links)
+    found = []
+    for key, steps in sections.items():
+        links = _links(visitor, pages, path, steps)
+        if links and _is_of(key, visitor.role):
+            title = links[0].title if len(links) == 1 else visitor.say(_TEXTS + key)
+            found.append(Section(key, title, links, _is_below(path, steps)))
+    return tuple(found)
 
 
 def is_open(request: Call, visitor: Visitor | None, path: str) -> bool:
@@ -134,10 +135,6 @@ def _place(path: str, visitor: Visitor) -> str:
 @cache
 def _shape(declared: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"\{\w+\}", "[^/]+", declared))
-
-
-def _section(visitor: Visitor, key: str, links: tuple[Link, ...], current: bool) -> Section:
-    return Section(key, links[0].title if len(links) == 1 else visitor.say(_TEXTS + key), links, current)
 
 
 def _is_below(path: str, steps: Iterable[str]) -> bool:

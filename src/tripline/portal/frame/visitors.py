@@ -37,7 +37,6 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
     language: Language
     theme: str
     """`system`, `light` or `dark`."""
-    csrf: str
 
     @property
     def role(self) -> Authority:
@@ -79,7 +78,6 @@ def _looking(request: Call, actor: Actor, account: Account | None) -> Visitor:
         company=account.company,
         language=languages.asked_of(request),
         theme=account.theme or SYSTEM,
-        csrf=authentication.csrf_of(request),
     )
     request.scope[_LOOKING] = visitor  # type: ignore[typeddict-unknown-key]
     return visitor

@@ -31,7 +31,6 @@ def visitor(role: Authority) -> Visitor:
         company=None,
         language=Language.ENGLISH,
         theme="system",
-        csrf="",
     )
 
 
