@@ -93,7 +93,7 @@ class Surroundings(msgspec.Struct, frozen=True):
 
 
 class Connection(asyncio.Protocol):
-    """A device, from its first byte to its last. Implements `ports.devices.Source` and `roster.LiveSession`."""
+    """A device, from its first byte to its last. Implements `ports.devices.Source`."""
 
     __slots__ = (
         "_around",
@@ -120,6 +120,7 @@ class Connection(asyncio.Protocol):
         self.session_no = RowNo(0)
         """Of two connections of a sensor, the one with the later CONNECT has the greater number."""
         self.credential = ""
+        """The user name of its CONNECT."""
         self._entered = False
         """True while roster and presence list the session: they learn of each end once, when it is decided."""
         self.seen_ms = 0

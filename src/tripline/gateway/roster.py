@@ -5,12 +5,15 @@ Sessions are keyed by sensor, never by client identifier: many boxes share one c
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from tripline import metrics, observe
 from tripline.domain import ids
 from tripline.domain.ids import RowNo, SensorId
 from tripline.ports.devices import TAKEN_OVER, Delivery
+
+if TYPE_CHECKING:
+    from tripline.gateway.connection import Connection
 
 QUICK_MS: Final = 60_000
 """A session that is taken over at a younger age was still alive."""
@@ -22,33 +25,11 @@ CONTENDED_AGAIN: Final = 100
 _log = observe.logger("gateway")
 
 
-class LiveSession(Protocol):
-    """An admitted connection, as the roster uses it."""
-
-    seen_ms: int
-    """Time of the last bytes received, epoch ms."""
-
-    session_no: RowNo
-    """Greater than the number of a connection with an earlier CONNECT."""
-
-    credential: str
-    """The user name of its CONNECT."""
-
-    def publish(self, topic: str, body: bytes, *, qos: int) -> int | None:
-        """Send a message; its packet id (0 at QoS 0), or None if it cannot be sent."""
-
-    def is_subscribed(self, topic: str) -> bool:
-        """True if the device subscribed to the topic."""
-
-    def end(self, reason: str) -> None:
-        """Close the connection immediately."""
-
-
 class Roster:
     """Sessions by sensor. Implements `ports.devices.Devices`."""
 
     def __init__(self) -> None:
-        self._sessions: dict[SensorId, LiveSession] = {}
+        self._sessions: dict[SensorId, Connection] = {}
         self._drops = 0
         self._dropped: dict[SensorId, int] = {}
         self._admissions = 0
@@ -58,7 +39,7 @@ class Roster:
     def __len__(self) -> int:
         return len(self._sessions)
 
-    def enter(self, sensor_id: SensorId, session: LiveSession) -> bool:
+    def enter(self, sensor_id: SensorId, session: "Connection") -> bool:
         """Make this the sensor's session; an older one is ended [MQTT-3.1.4-2], by user name.
 
         False if the current session has a later CONNECT: it was admitted first, and this one is obsolete.
@@ -96,14 +77,14 @@ class Roster:
             if not self._admissions:
                 self._dropped.clear()
 
-    def leave(self, sensor_id: SensorId, session: LiveSession) -> None:
+    def leave(self, sensor_id: SensorId, session: "Connection") -> None:
         """Remove the session, unless a newer one replaced it."""
         if self._sessions.get(sensor_id) is session:
             del self._sessions[sensor_id]
             self._contended.pop(sensor_id, None)
             metrics.DEVICES.set(len(self._sessions))
 
-    def find(self, sensor_id: SensorId) -> LiveSession | None:
+    def find(self, sensor_id: SensorId) -> "Connection | None":
         return self._sessions.get(sensor_id)
 
     def sessions(self) -> list[tuple[SensorId, str, RowNo]]:
