@@ -3,8 +3,8 @@
 A call uses the maps that it began with (`open_maps.py`). A map that cannot be read delays the trips within its bounds
 for a time; then they are matched without it, and their quality records that (`area:lost`).
 
-Another matcher may find the driven ways (`WayMatcher`). The roads and limits of these ways come from our maps all the
-same.
+Another matcher may find the driven ways (`roads_valhalla.py`). The roads and limits of these ways come from our maps,
+too.
 """
 
 import datetime
@@ -12,7 +12,7 @@ import itertools
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from msgspec.structs import replace
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tripline.adapters.maps import files as map_files
+    from tripline.adapters.maps.roads_valhalla import Valhalla
     from tripline.roads import doubt, likely, limited, located, matcher, ways
     from tripline.roads.index import RoadIndex
     from tripline.roads.located import Located, Road
@@ -64,16 +65,6 @@ class Answers(NamedTuple):
     """For each trip, that matcher's entries in its quality, in addition to the maps."""
 
 
-class WayMatcher(Protocol):
-    """Another matcher."""
-
-    def __call__(self, drives: "Drives", trips: "Ints") -> Answers:
-        """Match these trips of the drives. Called on any thread. Raises `RoadsOutage`."""
-
-    def reach(self) -> None:
-        """Return when the matcher is available. Takes seconds; called on any thread. Raises `RoadsOutage`."""
-
-
 class OsmRoads:
     """Implements `ports.maps.RoadMatcher`. One for each process."""
 
@@ -83,7 +74,7 @@ class OsmRoads:
         *,
         zone: ZoneInfo,
         monotonic: Callable[[], float] = time.monotonic,
-        asked: WayMatcher | None = None,
+        asked: "Valhalla | None" = None,
     ) -> None:
         """`asked`: who says which ways were driven; None: our own matcher finds the roads."""
         self._folder = folder

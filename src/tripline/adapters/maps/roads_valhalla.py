@@ -1,4 +1,4 @@
-"""Roads by a Valhalla server (`roads_osm.Asked`): the driven OpenStreetMap ways, by `trace_attributes`.
+"""Roads by a Valhalla server: the driven OpenStreetMap ways, by `trace_attributes`.
 
 We send the anchors of a trip in pieces that overlap by some anchors. Limits and names come from our own maps, by the
 id of the way.
@@ -149,6 +149,7 @@ class Valhalla:
         """Since when trips wait."""
 
     def __call__(self, drives: Drives, trips: Ints) -> Answers:
+        """Match these trips of the drives. Raises `RoadsOutage`."""
         trace = matcher.trace_of(drives)
         anchors, samples = trace.anchors, trace.samples
         lat, lon, size = anchors.lat, anchors.lon, anchors.sample.size
@@ -165,7 +166,8 @@ class Valhalla:
         return Answers(Ways(trip, *found), told, maps)
 
     def reach(self) -> None:
-        """Request the server's status, independently of the pause after a failure."""
+        """Request the server's status, independently of the pause after a failure. Takes seconds. Raises
+        `RoadsOutage`."""
         try:
             status = self._received("status", b"", _Status, within_s=min(self._timeout_s, STATUS_S), most=STATUS_MAX)
         except _AwayError as error:
