@@ -45,10 +45,7 @@ _VERSION: Final = Value("v", str, "version of the map", "6c9ba3d0c80111ef")
 _THEME: Final = Value("theme", Theme, "`light` or `dark`; absent: light", "dark")
 _COOKIE: Final = "tripline-share"
 _HEADERS: Final = {**views.HEADERS, "referrer-policy": "no-referrer", "content-type": JSON}
-_TEXTS: Final = (
-    *("unreached", "cut", "crowded", "again", "none", "at", "heading"),
-    *("title.vehicle", "title.trip", "trip.times", "trip.cut_ends", "trip.short", "trip.none"),
-)
+_TEXTS: Final = "portal.shares.page."
 _data: Final = partial(page, "GET", access=Gate.ANYONE, in_path=(_LINK,), answer_type=JSON, refuses=(LinkGone,))
 
 
@@ -57,7 +54,8 @@ async def show(request: Call) -> Response[bytes]:
     """The page of a shared vehicle or trip, without any of its data."""
     values = {name: f"{{{name}}}" for name in ("age", "degrees", "begin", "end")}
     language = languages.asked_of(request)
-    texts = {name: catalogue.text(f"portal.shares.page.{name}", language, **values) for name in _TEXTS}
+    keys = (key for key in catalogue.of_portal(language) if key.startswith(_TEXTS))
+    texts = {key.removeprefix(_TEXTS): catalogue.text(key, language, **values) for key in keys}
     texts["gone"] = catalogue.sentence(LinkGone(), language)
     return views.show(
         request,
