@@ -16,13 +16,12 @@ from tripline.language.catalogue import Language
 from tripline.portal.account.passwords import chosen
 from tripline.portal.frame import addresses, forms, views
 from tripline.portal.frame.page import page
-from tripline.portal.frame.visitors import SYSTEM, guest_in, visitor_and, visitor_in, visitor_of
+from tripline.portal.frame.visitors import SYSTEM, guest_in, visitor_and, visitor_of
 from tripline.services.accounts import login, preferences
 from tripline.services.accounts import sessions as service
 from tripline.services.accounts.hash_turns import TooManyLogins
 from tripline.services.accounts.preferences import Theme
 from tripline.store.lists import Span
-from tripline.store.transactions import WriteTx
 
 PATH: Final = "/account"
 _SHOWN: Final = 50
@@ -157,12 +156,9 @@ async def end_all(request: Call) -> Response[bytes]:
 
 
 async def _end_all(request: Call, *, keeps: bool) -> None:
-    def work(tx: WriteTx) -> None:
-        visitor = visitor_in(tx, request)
-        kept = authentication.session_of(request) if keeps else None
-        service.end_all(tx, actor=visitor.actor, kept=kept)
-
-    await context_of(request).store.write(work)
+    visitor = await visitor_of(request)
+    kept = authentication.session_of(request) if keeps else None
+    await context_of(request).store.write(partial(service.end_all, actor=visitor.actor, kept=kept))
 
 
 def _left(request: Call) -> Response[bytes]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 from litestar.response import Response
@@ -19,7 +20,7 @@ from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_of
 from tripline.services.fleet import candidates, companies
 from tripline.store.lists import Window
-from tripline.store.transactions import ReadTx, WriteTx
+from tripline.store.transactions import ReadTx
 
 COMPANIES: Final = 200
 """Maximum number of companies shown; usually there are few."""
@@ -47,17 +48,12 @@ async def show(request: Call) -> Response[bytes]:
 async def register(request: Call) -> Response[bytes]:
     """Register a company that vehicles may be delegated to."""
     form = await forms.read(request)
-    visitor = await visitor_of(request)
-    context = context_of(request)
-
-    def work(tx: WriteTx) -> Relation:
-        own = access.company_of(visitor.actor)
-        named = _PARTNER if form.text(_PARTNER) else TO
-        other = receiver_named(named, form.text(named))
-        return candidates.register(tx, **changes.by(request, visitor.actor), company_id=own, to_company_id=other)
-
+    context, visitor = context_of(request), await visitor_of(request)
+    by, own = changes.by(request, visitor.actor), access.company_of(visitor.actor)
+    named = _PARTNER if form.text(_PARTNER) else TO
     try:
-        relation = await context.store.write(work)
+        other = receiver_named(named, form.text(named))
+        relation = await context.store.write(partial(candidates.register, **by, company_id=own, to_company_id=other))
     except Refusal as refusal:
         shown = await context.store.read(lambda tx: _read(tx, visitor))
         return _shown(request, visitor, shown, error=forms.of_form(refusal), typed=form.typed)
@@ -70,15 +66,10 @@ async def register(request: Call) -> Response[bytes]:
 async def remove(request: Call) -> Response[bytes]:
     """Remove a candidate company without delegated vehicles."""
     form = await forms.read(request)
-    visitor = await visitor_of(request)
-    context = context_of(request)
+    context, visitor = context_of(request), await visitor_of(request)
     other = receiver_named(TO, form.text(TO))
-
-    def work(tx: WriteTx) -> None:
-        own = access.company_of(visitor.actor)
-        candidates.remove(tx, **changes.by(request, visitor.actor), company_id=own, to_company_id=other)
-
-    await context.store.write(work)
+    by, own = changes.by(request, visitor.actor), access.company_of(visitor.actor)
+    await context.store.write(partial(candidates.remove, **by, company_id=own, to_company_id=other))
     undo = Undo(CANDIDATES, {TO: other})
     return views.moved(request, CANDIDATES, notice="portal.delegation.candidate.removed", undo=undo)
 

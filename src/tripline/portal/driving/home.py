@@ -10,7 +10,6 @@ from litestar.response import Response
 
 from tripline.domain import listed_trips, trends
 from tripline.domain.access import Action
-from tripline.domain.listed_trips import ListedTrip
 from tripline.domain.scores import why_not
 from tripline.domain.trends import Period, Subject
 from tripline.http.context import Call, context_of, maps_of
@@ -86,16 +85,11 @@ async def _told(request: Call, visitor: Visitor, trips: list[DriverTrip]) -> lis
             "dearest": cost and msgspec.structs.replace(cost, where=words[3 * at + 2] or cost.where),
             "explained": each.found is not None,
             "disputed": _disputed(each, cost),
-            "grade": _grade(each.trip),
+            "grade": (combined := listed_trips.combined([each.trip])) and combined.badge,
             "why_not": None if each.trip.not_scored is None else why_not(each.trip.not_scored).value,
         }
         for at, (each, cost) in enumerate(zip(trips, dearest, strict=True))
     ]
-
-
-def _grade(trip: ListedTrip) -> trends.Badge | None:
-    combined = listed_trips.combined([trip])
-    return None if combined is None else combined.badge
 
 
 def _dearest(each: DriverTrip, visitor: Visitor, figure: figures.Figures) -> Cost | None:

@@ -63,11 +63,6 @@ def _name(listing: Listing[Filters, ListedDelegation], tx: ReadTx, actor: Actor,
     return found[0].company_name if found else None
 
 
-def _box(row: ListedDelegation) -> str | None:
-    """The value of the delegation's checkbox; None for an automatic delegation, which cannot be taken back."""
-    return None if row.automatic else f"{row.vehicle_id}{BETWEEN}{row.company_id}"
-
-
 _COLUMNS: Final = (
     Column("vehicle", Kind.TEXT, "vehicle_no", order="number", to=lambda row, _: f"{_GIVEN}/vehicles/{row.vehicle_id}"),
     Column("company", Kind.CLIP, "company_name", to=lambda row, around: around.here(company=row.company_id)),
@@ -96,7 +91,8 @@ GIVEN: Final = _TABLE(
     ),
     select="delegation",
     label="vehicle_no",
-    box=_box,
+    # An automatic delegation cannot be taken back.
+    box=lambda row: None if row.automatic else f"{row.vehicle_id}{BETWEEN}{row.company_id}",
     create=Action.VEHICLE_DELEGATE,
 )
 RECEIVED: Final = _TABLE(

@@ -204,21 +204,16 @@ def _connection(request: Call, visitor: Visitor, sensor_id: SensorId, latest: La
     """The state of a device's connection, and its digest, to detect changes."""
     here_ms = fleet_of(request).heard_of(sensor_id)
     connected = here_ms is not None or latest.held_by not in (None, fleet_of(request).node.id)
-    heard_ms = latest.heard_ms if here_ms is None else here_ms
+    heard_ms, why = latest.heard_ms if here_ms is None else here_ms, latest.lost_reason
     known = {
         "connected": connected,
         "heard_ms": heard_ms,
         "lost_ms": latest.lost_ms,
-        "lost_reason": _ending(visitor, latest.lost_reason),
+        "lost_reason": why and catalogue.of_portal(visitor.language).get(_ENDINGS + why, why),
         # As in the list's filter.
         "standing": "connected" if connected else "never" if heard_ms is None else "away",
     }
     return {**known, "state": views.state_of(known)}
-
-
-def _ending(visitor: Visitor, reason: str | None) -> str | None:
-    """The reason of the last disconnection, in words; an unknown reason as stored."""
-    return None if reason is None else catalogue.of_portal(visitor.language).get(_ENDINGS + reason, reason)
 
 
 def _form(

@@ -99,6 +99,7 @@ def values(visitor: Visitor, told: Told) -> dict[str, Any]:
     """Values of the templates about a trip."""
     view, found = told.view, told.found
     sources = [] if told.quality is None else _percents(told.quality)
+    limits = [] if found is None else found.limits
     lost = 0.0 if view.outcome.score is None else 100 - view.outcome.score
     shown, others = told.costs[:COSTS], told.costs[COSTS:]
     return {
@@ -119,7 +120,8 @@ def values(visitor: Visitor, told: Told) -> dict[str, Any]:
         "kind": told.quality and visitor.say(f"portal.trip.kind.{Column(told.quality.column).name.lower()}"),
         "allowed": [] if told.quality is None else allowed(told.quality.column, view.rules, visitor.say),
         "alike": "manoeuvres" if view.rules.style.over_20_weight or view.rules.style.over_35_weight else "seconds",
-        "general": None if found is None else _general_kmh(found),
+        # The limit of the policy for roads whose limit is not known, if it was used.
+        "general": next((each.limit_kmh for each in limits if each.limit_source is LimitSource.DEFAULT), None),
         "others": len(others),
         "others_points": sum(each.points for each in others),
         "certainty": None if told.quality is None else certainty.of_events(told.quality),
@@ -235,11 +237,6 @@ def _apportioned(limits: Limits, names: Sequence[str], total: int) -> dict[str, 
     for name in most[: total - sum(percents.values())]:
         percents[name] += 1
     return percents
-
-
-def _general_kmh(found: "Explanation") -> float | None:
-    """The limit of the policy for roads whose limit is not known; None: it was not used."""
-    return next((each.limit_kmh for each in found.limits if each.limit_source is LimitSource.DEFAULT), None)
 
 
 def _texts(visitor: Visitor) -> str:
