@@ -79,17 +79,13 @@ def list_all(
 @admin.command(help_epilogue="Example: tripline admin disable --email kim@example.com")
 def disable(*, email: _Email, place: base.Place | None = None) -> int:
     """Disable the account: its sessions, tokens and links end at once, in every process."""
-    changed = uvloop.run(maintenance.disabled(base.settings(place, {}), email=email))
-    base.line(f"account {base.printable(email)} {'disabled' if changed else 'was disabled already'}")
-    return base.OK
+    return _enabled(place, email, False)
 
 
 @admin.command(help_epilogue="Example: tripline admin enable --email kim@example.com")
 def enable(*, email: _Email, place: base.Place | None = None) -> int:
     """Enable the account again; its password is unchanged."""
-    changed = uvloop.run(maintenance.enabled(base.settings(place, {}), email=email))
-    base.line(f"account {base.printable(email)} {'enabled' if changed else 'was enabled already'}")
-    return base.OK
+    return _enabled(place, email, True)
 
 
 @admin.command(help_epilogue="Example: tripline admin sign-in-link --email kim@example.com")
@@ -114,6 +110,13 @@ def _show(entry: "directory.Entry") -> None:
     company = "-" if entry.company_name is None else entry.company_name
     text = f"{base.utc_text(entry.created_ms)} {_STATES[entry.enabled]} {entry.authority} {entry.email} {company}"
     base.line(base.printable(text))
+
+
+def _enabled(place: base.Place | None, email: str, enabled: bool) -> int:
+    changed = uvloop.run(maintenance.enabled(base.settings(place, {}), email=email, enabled=enabled))
+    state = _STATES[enabled]
+    base.line(f"account {base.printable(email)} {state if changed else f'was {state} already'}")
+    return base.OK
 
 
 def _password(from_stdin: bool) -> str:

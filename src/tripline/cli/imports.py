@@ -1,14 +1,11 @@
 """`tripline import`: bulk registration from CSV files."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from cyclopts import Parameter, validators
-from rich.console import Console
 
-from tripline.cli import base
+from tripline.cli import base, progress
 from tripline.later import Later
 
 if TYPE_CHECKING:
@@ -26,6 +23,8 @@ else:
     import_kinds = Later("tripline.services.imports.kinds")
     registration = Later("tripline.services.imports.registration")
     csv_files = Later("tripline.wire.csv_files")
+
+_TOLD_EVERY: Final = 10_000
 
 
 def import_csv(
@@ -52,8 +51,10 @@ def import_csv(
         most_rows=config.rest.import_rows,
     )
     kind = import_kinds.KINDS[what]
-    with _counting(Console(highlight=False)) as progress:
-        work = maintenance.imported(config, file, kind=kind, email=email, order=order, progress=progress)
+    with progress.counting("rows", every=_TOLD_EVERY) as tell:
+        work = maintenance.imported(
+            config, file, kind=kind, email=email, order=order, progress=lambda doing, rows: tell(rows, doing)
+        )
         report = uvloop.run(work)
     for bad in report.errors:
         base.line(base.printable(f"row {bad.number}: {catalogue.sentence(bad.refusal)}"))
@@ -64,20 +65,3 @@ def import_csv(
     base.line(f"encoding {report.encoding}")
     base.line(f"rows {report.rows}, bad {report.bad}, created {report.created}{' (dry run)' if dry_run else ''}")
     return base.FAILED if report.bad else base.OK
-
-
-@contextmanager
-def _counting(console: Console) -> "Iterator[registration.Progress]":
-    """Show the number of finished rows: in place on a terminal, elsewhere a line for each 10,000."""
-    if console.is_terminal:
-        with console.status("") as status:
-            yield lambda doing, rows: status.update(f"{doing} {rows:,} rows")
-        return
-    shown = dict.fromkeys(("checked", "kept"), 0)
-
-    def told(doing: str, rows: int) -> None:
-        if rows // 10_000 > shown[doing]:
-            shown[doing] = rows // 10_000
-            base.line(f"{doing} {rows} rows")
-
-    yield told

@@ -1,5 +1,6 @@
 """Progress counts of a command: in place on a terminal, elsewhere an occasional line."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -14,20 +15,19 @@ def leave() -> None:
 
 
 @contextmanager
-def counting(noun: str, *, every: int) -> Iterator[Callable[[int], None]]:
-    """Yield a function that takes the number done so far. `noun`: the counted things; `every`: number between two
-    lines."""
+def counting(noun: str, *, every: int) -> Iterator[Callable[..., None]]:
+    """Yield a function that takes the number done so far, and what was done with these if that is to be said. `noun`:
+    the counted things; `every`: number between two lines."""
     console = Console(highlight=False)
     if console.is_terminal:
         with console.status("") as status:
-            yield lambda done: status.update(f"{done:,} {noun}")
+            yield lambda done, doing="": status.update(f"{doing} {done:,} {noun}".lstrip())
         return
-    told = 0
+    told: dict[str, int] = defaultdict(int)
 
-    def tell(done: int) -> None:
-        nonlocal told
-        if done // every > told:
-            told = done // every
-            base.line(f"{done} {noun}")
+    def tell(done: int, doing: str = "") -> None:
+        if done // every > told[doing]:
+            told[doing] = done // every
+            base.line(f"{doing} {done} {noun}".lstrip())
 
     yield tell

@@ -52,25 +52,16 @@ async def listed(config: Config, which: Which, *, show: Callable[[Entry], None])
     return shown
 
 
-async def disabled(config: Config, *, email: str) -> bool:
-    """Disable the account and end its sessions; true if it was enabled. Raises `NotFound`."""
+async def enabled(config: Config, *, email: str, enabled: bool) -> bool:
+    """Enable the account, or disable it and end its sessions; false if it was so already. Raises `NotFound`."""
 
     def work(tx: WriteTx) -> bool:
         found = directory.of_email(tx, email=email)
-        directory.disable(tx, user_id=found.id, now_ms=clock.now_ms())
-        return found.enabled
-
-    async with stores.store_of(config) as store:
-        return await store.write(work)
-
-
-async def enabled(config: Config, *, email: str) -> bool:
-    """Enable the account; true if it was disabled. Raises `NotFound`."""
-
-    def work(tx: WriteTx) -> bool:
-        found = directory.of_email(tx, email=email)
-        directory.enable(tx, user_id=found.id)
-        return not found.enabled
+        if enabled:
+            directory.enable(tx, user_id=found.id)
+        else:
+            directory.disable(tx, user_id=found.id, now_ms=clock.now_ms())
+        return found.enabled is not enabled
 
     async with stores.store_of(config) as store:
         return await store.write(work)

@@ -244,20 +244,22 @@ class Adapters(msgspec.Struct, frozen=True):
 
 def others(config: Config, *, store: Store, clock: Clock, opened: contextlib.AsyncExitStack) -> Adapters:
     """The configured adapters; closed with `opened`. Raises `tls_local.TlsError`, `TileFileError`."""
-    matcher = roads(config)
+    matcher, bus = roads(config), config.bus
+    shows, works, listens = (config_files.does(config, role) for role in ("api", "worker", "gateway"))
+    reads_bus, buffers = bool(bus.url) and works, bool(bus.url) and bus.buffer_devices
     return Adapters(
-        _carrier(config, store, clock, opened),
-        _webhooks(config, opened),
-        _mailer(config, clock),
-        map_service.MapService(config.maps, most_bytes=config.map.upload_mib << 20, clock=clock),
-        _letters(config, opened),
-        _customers(config, opened),
-        _frames(config, opened),
-        _buffer(config, opened),
-        matcher,
-        _base_map(config),
-        _places(config, matcher),
-        partial(touched, config),
+        carrier=_carrier(config, store, clock, opened),
+        webhooks=_webhooks(config, opened),
+        mailer=_mailer(config, clock),
+        maps=map_service.MapService(config.maps, most_bytes=config.map.upload_mib << 20, clock=clock),
+        letters=_writer(config, opened) if reads_bus else None,
+        customers=_customers(config, opened) if reads_bus else None,
+        frames=_frames(config, opened) if works and buffers else None,
+        buffer=_writer(config, opened, patient=True) if listens and buffers else None,
+        roads=matcher,
+        base_map=_base_map(config) if shows else None,
+        places=place_names.MapPlaceNames(config.maps, maps=matcher.open_maps if matcher else None) if shows else None,
+        areas=partial(touched, config),
     )
 
 
@@ -284,19 +286,11 @@ def unreadable_tiles(config: Config) -> str | None:
     return None
 
 
-def _base_map(config: Config) -> BaseMap | None:
-    if not config_files.does(config, "api"):
-        return None
+def _base_map(config: Config) -> BaseMap:
     try:
         return base_maps.BaseMaps(config.maps, file=Path(config.map.tiles) if config.map.tiles else None)
     except pmtiles_file.TileFileError as error:
         raise pmtiles_file.TileFileError(f"The file of map.tiles cannot be shown: {error}.") from error
-
-
-def _places(config: Config, matcher: "OsmRoads | None") -> PlaceNames | None:
-    if not config_files.does(config, "api"):
-        return None
-    return place_names.MapPlaceNames(config.maps, maps=None if matcher is None else matcher.open_maps)
 
 
 def touched(config: Config, area: str) -> Touched:
@@ -339,39 +333,23 @@ def _carrier(config: Config, store: Store, clock: Clock, opened: contextlib.Asyn
     return carrier
 
 
-def _letters(config: Config, opened: contextlib.AsyncExitStack) -> BusWriter | None:
-    """The writer of dead letters, if customers' topics are read here."""
-    if not config.bus.url or not config_files.does(config, "worker"):
-        return None
-    writer = kafka_writer.KafkaWriter(config.bus)
-    opened.push_async_callback(writer.close)
-    return writer
-
-
-def _customers(config: Config, opened: contextlib.AsyncExitStack) -> BusReader | None:
-    """The reader of customers' topics, if this process handles their messages."""
-    if not config.bus.url or not config_files.does(config, "worker"):
-        return None
+def _customers(config: Config, opened: contextlib.AsyncExitStack) -> BusReader:
+    """The reader of customers' topics."""
     reader = kafka_reader.KafkaReader(config.bus, topics=list(config_bus.topics(config.bus)), group=config.bus.group)
     opened.push_async_callback(reader.close)
     return reader
 
 
-def _frames(config: Config, opened: contextlib.AsyncExitStack) -> Frames | None:
-    """The reader of gateways' frames, if this process stores them."""
-    if not config.bus.url or not config.bus.buffer_devices or not config_files.does(config, "worker"):
-        return None
+def _frames(config: Config, opened: contextlib.AsyncExitStack) -> Frames:
+    """The reader of gateways' frames."""
     topic = config.bus.buffer_topic
     reader = kafka_reader.KafkaReader(config.bus, topics=[topic], group=f"{config.bus.group}.devices")
     opened.push_async_callback(reader.close)
     return Frames(reader, kafka_topics.KafkaLog(config.bus, topic=topic))
 
 
-def _buffer(config: Config, opened: contextlib.AsyncExitStack) -> BusWriter | None:
-    """The writer of frames, if devices connect here and the bus buffers them."""
-    if not config.bus.url or not config.bus.buffer_devices or not config_files.does(config, "gateway"):
-        return None
-    writer = kafka_writer.KafkaWriter(config.bus, patient=True)
+def _writer(config: Config, opened: contextlib.AsyncExitStack, *, patient: bool = False) -> BusWriter:
+    writer = kafka_writer.KafkaWriter(config.bus, patient=patient)
     opened.push_async_callback(writer.close)
     return writer
 
