@@ -56,11 +56,16 @@ def in_sizes(values: Sequence[Any], width: int) -> Iterator[tuple[int, Sequence[
 
 
 class Bulk:
-    """Inserts rows of one table; `on_conflict` follows the values and turns the insert into an upsert."""
+    """Inserts rows of one table; `on_conflict` follows the values and turns the insert into an upsert. `replaces`: a
+    row gives its values to one that is there with its key."""
 
-    def __init__(self, table: Table, *columns: str, on_conflict: str = "") -> None:
+    def __init__(self, table: Table, *columns: str, on_conflict: str = "", replaces: bool = False) -> None:
         unknown = [name for name in columns if name not in table.c]
         assert not unknown, f"{table.name} has no column {unknown}"
+        if replaces:
+            key = table.primary_key.columns.keys()
+            others = ", ".join(f"{name} = excluded.{name}" for name in columns if name not in key)
+            on_conflict = f"ON CONFLICT ({', '.join(key)}) DO UPDATE SET {others}"
         self.width = len(columns)
         self._into = f"{table.name} ({', '.join(columns)})"
         self._on_conflict = on_conflict

@@ -55,7 +55,7 @@ def of_account(tx: ReadTx, account_id: UserId) -> list[Export]:
 
 def unfinished(tx: ReadTx) -> int:
     """How many exports of everybody wait or are under way."""
-    return int(tx.all(select(func.count()).where(_UNFINISHED))[0][0])
+    return tx.count(_UNFINISHED)
 
 
 def held(tx: ReadTx) -> list[Held[RecordId]]:

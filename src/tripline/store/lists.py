@@ -68,22 +68,27 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
         return _EVER_MS if self.end_ms is None else min(max(self.end_ms, -1), _EVER_MS)
 
 
-def numbers(span: Span, place: RowNo | None) -> tuple[RowNo, RowNo]:
-    """Return the row numbers of a page of rows numbered by the time of their creation: the first, and the end, which is
-    not on it. `place`: the number of the offset; None: there is no offset."""
+def numbered(statement: Select[Any], no: ColumnElement[int], span: Span, place: RowNo | None) -> Select[Any]:
+    """Return the page of rows that are numbered by the time of their creation. `place`: the number of the offset; None:
+    there is no offset."""
     first, end = ids.first_no(span.first_ms), ids.first_no(span.last_ms + 1)
-    if place is None:
-        return first, end
-    return (max(first, RowNo(place + 1)), end) if span.ascending else (first, min(end, place))
+    if place is not None and span.ascending:
+        first = max(first, RowNo(place + 1))
+    elif place is not None:
+        end = min(end, place)
+    ordered = statement.where(no >= first, no < end).order_by(no if span.ascending else no.desc())
+    return ordered.limit(span.limit)
 
 
-def by_creation(tx: ReadTx, rows: Table, span: Span, *of: ColumnElement[bool]) -> Sequence[AnyRow]:
+def by_creation(
+    tx: ReadTx, statement: Select[Any], rows: Table, span: Span, *of: ColumnElement[bool]
+) -> Sequence[AnyRow]:
     """Return a page of rows by the time of their creation (`created_ms`), then id. Raises `UnknownOffset`.
 
     `of`: whose list it is; the offset must be in it.
     """
     order = (rows.c.created_ms, rows.c.id)
-    statement = select(rows).where(*of, rows.c.created_ms.between(span.first_ms, span.last_ms))
+    statement = statement.where(*of, rows.c.created_ms.between(span.first_ms, span.last_ms))
     if span.after is not None:
         before = tx.one(select(*order).where(rows.c.id == span.after, *of))
         if before is None:
@@ -99,14 +104,12 @@ def in_span(tx: ReadTx, statement: Select[Any], rows: Table, span: Span, *, of: 
 
     `of`: whose list it is; the offset must be in it.
     """
-    no, place = rows.c.no, None
+    place = None
     if span.after is not None:
-        place = tx.one(select(no).where(rows.c.id == span.after, of))
+        place = tx.one(select(rows.c.no).where(rows.c.id == span.after, of))
         if place is None:
             raise UnknownOffset.of_list()
-    first, end = numbers(span, None if place is None else RowNo(place.no))
-    ordered = statement.where(no >= first, no < end).order_by(no if span.ascending else no.desc())
-    return ordered.limit(span.limit)
+    return numbered(statement, rows.c.no, span, None if place is None else RowNo(place.no))
 
 
 def by_name(spec: ListSpec, rows: Table, columns: Sequence[ColumnElement[Any]]) -> ListSpec:

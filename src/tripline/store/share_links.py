@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import Select, and_, delete, func, insert, or_, select, update
+from sqlalchemy import Select, and_, delete, insert, or_, select, true, update
 
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId, RecordId, UserId, VehicleId
@@ -87,8 +87,8 @@ def find(tx: ReadTx, scope: Scope, company_id: CompanyId, link_id: RecordId) -> 
 
 def count(tx: ReadTx, company_id: CompanyId, *, now_ms: int, maker_id: UserId | None = None) -> int:
     """How many links of the company, or of one maker, work."""
-    rows = select(func.count()).where(_LINK.company_id == company_id, _LINK.expires_ms > now_ms)
-    return int(tx.all(rows if maker_id is None else rows.where(_LINK.maker_id == maker_id))[0][0])
+    of_maker = true() if maker_id is None else _LINK.maker_id == maker_id
+    return tx.count(_LINK.company_id == company_id, _LINK.expires_ms > now_ms, of_maker)
 
 
 def end(tx: WriteTx, link_id: RecordId) -> None:

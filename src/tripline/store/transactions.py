@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Final, Protocol, TypeAlias, TypeVar
 from sqlalchemy import (
     ARRAY,
     BindParameter,
+    ColumnElement,
     Connection,
     Dialect,
     Row,
@@ -133,6 +134,10 @@ class ReadTx:
     def one(self, statement: Executable, parameters: Any = None) -> AnyRow | None:
         """The only row of the answer, or None."""
         return self.connection.execute(statement, parameters).one_or_none()
+
+    def count(self, *conditions: ColumnElement[bool]) -> int:
+        """How many rows meet the conditions, which name their table."""
+        return int(self.all(select(func.count()).where(*conditions))[0][0])
 
     def hot(self, statement: Hot, *values: Any) -> list[tuple[Any, ...]]:
         """Every row of a hot statement, as the driver gives them."""

@@ -15,7 +15,7 @@ from tripline.domain import fields
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.people import EmailTaken
-from tripline.store import scopes
+from tripline.store import records, scopes
 from tripline.store.database import uniqueness
 from tripline.store.tables import account, account_session, company
 from tripline.store.transactions import Hot, ReadTx, WriteTx
@@ -38,14 +38,6 @@ AS_KNOWN: Final = (scopes.USER, scopes.COMPANY, "scope_authority", "scope_sessio
 
 _LONGEST: Final = 512
 """Characters that are worth comparing: no account's address has more than 255, however it is written."""
-_OF_CREDENTIALS: Final = (
-    account.c.id.label("user_id"),
-    account.c.email,
-    account.c.name,
-    account.c.authority,
-    account.c.password_hash,
-    account.c.enabled,
-)
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -66,6 +58,7 @@ class Credentials(msgspec.Struct, frozen=True):
     enabled: bool
 
 
+_credential_of: Final = records.maker(Credentials)
 inside: Final = scopes.Inside(account.c.id, scopes.accounts)
 
 
@@ -136,8 +129,9 @@ def set_password(tx: WriteTx, user_id: UserId, *, password_hash: str, now_ms: in
 
 
 def _credentials(tx: ReadTx, condition: Any) -> Credentials | None:
-    row = tx.one(select(*_OF_CREDENTIALS).where(condition))
-    return None if row is None else Credentials(**{**row._mapping, "authority": Authority(row.authority)})
+    columns = (account.c["id" if name == "user_id" else name] for name in Credentials.__struct_fields__)
+    row = tx.one(select(*columns).where(condition))
+    return None if row is None else _credential_of(row)
 
 
 OWN_COLUMNS: Final = (

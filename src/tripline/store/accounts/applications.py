@@ -13,11 +13,11 @@ from sqlalchemy.dialects import sqlite
 from tripline.domain.applications import Application, State
 from tripline.domain.ids import UserId
 from tripline.later import Later
-from tripline.store import lists
+from tripline.store import lists, records
 from tripline.store.accounts import accounts
 from tripline.store.lists import Span
 from tripline.store.tables import service_application
-from tripline.store.transactions import AnyRow, ReadTx, WriteTx
+from tripline.store.transactions import ReadTx, WriteTx
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
@@ -25,7 +25,8 @@ else:
     postgresql = Later("sqlalchemy.dialects.postgresql")
 
 _ROW: Final = service_application.c
-_COLUMNS: Final = [_ROW[name] for name in Application.__struct_fields__]
+_STORED: Final = select(*(_ROW[name] for name in Application.__struct_fields__))
+_application: Final = records.maker(Application)
 
 
 def add(tx: WriteTx, new: Application) -> None:
@@ -46,14 +47,14 @@ def _insert_unless_open(tx: WriteTx) -> Any:
 
 def find(tx: ReadTx, application_id: str) -> Application | None:
     """The application with this id."""
-    row = tx.one(select(*_COLUMNS).where(_ROW.id == application_id))
+    row = tx.one(_STORED.where(_ROW.id == application_id))
     return None if row is None else _application(row)
 
 
 def listed(tx: ReadTx, *, state: State | None, span: Span) -> Sequence[Application]:
     """Applications, of one state or all, by creation. Raises `UnknownOffset`."""
     of_state = [] if state is None else [_ROW.state == state]
-    return [_application(row) for row in lists.by_creation(tx, service_application, span, *of_state)]
+    return [_application(row) for row in lists.by_creation(tx, _STORED, service_application, span, *of_state)]
 
 
 def decide(
@@ -65,8 +66,3 @@ def decide(
         .where(_ROW.id == application_id)
         .values(state=state, decided_ms=now_ms, decided_by_id=decided_by, reason=reason)
     )
-
-
-def _application(row: AnyRow) -> Application:
-    values = {name: row._mapping[name] for name in Application.__struct_fields__}
-    return Application(**{**values, "state": State(row.state)})

@@ -14,22 +14,12 @@ from sqlalchemy import Select, select, update
 
 from tripline.domain.access import Authority
 from tripline.domain.ids import CompanyId, UserId
+from tripline.store import records
 from tripline.store.accounts.accounts import login_form
 from tripline.store.tables import account, company
-from tripline.store.transactions import AnyRow, ReadTx, WriteTx
+from tripline.store.transactions import ReadTx, WriteTx
 
 _LAST_CHARACTER: Final = "\U0010ffff"
-_COLUMNS: Final = (
-    account.c.id,
-    account.c.created_ms,
-    account.c.name,
-    account.c.email,
-    account.c.login,
-    account.c.authority,
-    account.c.enabled,
-    account.c.company_id,
-    company.c.name.label("company_name"),
-)
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +37,12 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     company_name: str | None
 
 
+_ENTRIES: Final = select(
+    *(company.c.name if name == "company_name" else account.c[name] for name in Entry.__struct_fields__)
+).outerjoin_from(account, company, company.c.id == account.c.company_id)
+_entry: Final = records.maker(Entry)
+
+
 class Which(msgspec.Struct, frozen=True, kw_only=True):
     """Which accounts: whose address begins so, of one role, in use or not; None asks for all."""
 
@@ -57,7 +53,7 @@ class Which(msgspec.Struct, frozen=True, kw_only=True):
 
 def page(tx: ReadTx, which: Which, *, after: str | None, limit: int) -> Sequence[Entry]:
     """So many accounts by address, behind the login `after`."""
-    statement = _chosen(select(*_COLUMNS).outerjoin(company, company.c.id == account.c.company_id), which)
+    statement = _chosen(_ENTRIES, which)
     if after is not None:
         statement = statement.where(account.c.login > after)
     return [_entry(row) for row in tx.all(statement.order_by(account.c.login).limit(limit))]
@@ -65,16 +61,13 @@ def page(tx: ReadTx, which: Which, *, after: str | None, limit: int) -> Sequence
 
 def find(tx: ReadTx, user_id: UserId) -> Entry | None:
     """The account with this id."""
-    row = tx.one(
-        select(*_COLUMNS).outerjoin(company, company.c.id == account.c.company_id).where(account.c.id == user_id)
-    )
+    row = tx.one(_ENTRIES.where(account.c.id == user_id))
     return None if row is None else _entry(row)
 
 
 def find_by_email(tx: ReadTx, email: str) -> Entry | None:
     """The account that logs in with this address."""
-    of_login = account.c.login == login_form(email)
-    row = tx.one(select(*_COLUMNS).outerjoin(company, company.c.id == account.c.company_id).where(of_login))
+    row = tx.one(_ENTRIES.where(account.c.login == login_form(email)))
     return None if row is None else _entry(row)
 
 
@@ -97,7 +90,3 @@ def _chosen(statement: Select[Any], which: Which) -> Select[Any]:
     if which.enabled is not None:
         statement = statement.where(account.c.enabled.is_(which.enabled))
     return statement
-
-
-def _entry(row: AnyRow) -> Entry:
-    return Entry(**{**row._mapping, "authority": Authority(row.authority), "enabled": bool(row.enabled)})

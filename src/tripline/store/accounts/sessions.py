@@ -17,14 +17,16 @@ from sqlalchemy import bindparam, delete, func, insert, select, update
 from tripline.domain.access import Actor, Authority
 from tripline.domain.account_sessions import Kind, Session
 from tripline.domain.ids import CompanyId, UserId
-from tripline.store import lists
+from tripline.store import lists, records
 from tripline.store.accounts import accounts
 from tripline.store.accounts.accounts import Account
 from tripline.store.lists import Span
 from tripline.store.tables import account, account_session
-from tripline.store.transactions import AnyRow, Hot, ReadTx, WriteTx
+from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 _SESSION: Final = account_session.c
+_STORED: Final = select(*(_SESSION[name] for name in Session.__struct_fields__))
+_session: Final = records.maker(Session)
 
 
 class Visit(msgspec.Struct, frozen=True):
@@ -39,13 +41,12 @@ class Visit(msgspec.Struct, frozen=True):
 
 def add(tx: WriteTx, new: Session) -> None:
     """Keep a new session."""
-    row = {column.name: getattr(new, column.name) for column in account_session.columns}
-    tx.run(insert(account_session).values(**row))
+    tx.run(insert(account_session).values(**msgspec.structs.asdict(new)))
 
 
 def find(tx: ReadTx, session_id: str) -> Session | None:
     """The session of REST with this id."""
-    row = tx.one(select(account_session).where(_SESSION.id == session_id, _SESSION.kind == Kind.REST))
+    row = tx.one(_STORED.where(_SESSION.id == session_id, _SESSION.kind == Kind.REST))
     return None if row is None else _session(row)
 
 
@@ -92,7 +93,7 @@ def prolong(tx: WriteTx, used: Iterable[tuple[str, int, int]]) -> None:
 def listed(tx: ReadTx, user_id: UserId, *, now_ms: int, span: Span) -> Sequence[Session]:
     """The account's sessions that have not expired, by when they were opened. Raises `UnknownOffset`."""
     own = (_SESSION.user_id == user_id, _SESSION.expires_ms > now_ms)
-    return [_session(row) for row in lists.by_creation(tx, account_session, span, *own)]
+    return [_session(row) for row in lists.by_creation(tx, _STORED, account_session, span, *own)]
 
 
 def opened_since(tx: ReadTx, since_ms: int, *, now_ms: int, limit: int) -> list[tuple[UserId, str]]:
@@ -159,7 +160,3 @@ VISIT: Final = Hot(
     "now",
 )
 """Finds the enabled account behind a cookie, for `visit_of`: by the session's id, the hash of its secret, and now."""
-
-
-def _session(row: AnyRow) -> Session:
-    return Session(**{**row._mapping, "kind": Kind(row.kind)})

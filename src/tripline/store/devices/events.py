@@ -27,10 +27,9 @@ _COLUMNS: Final = [
 
 def of_vehicle(tx: ReadTx, vehicle_id: VehicleId, span: Span) -> Sequence[StoredEvent]:
     """Device events of the vehicle, by creation. Raises `UnknownOffset`."""
-    first, end = lists.numbers(span, None if span.after is None else _no_of(tx, vehicle_id, span.after))
-    no = device_event.c.no
-    rows = select(*_COLUMNS).where(device_event.c.vehicle_id == vehicle_id, no >= first, no < end)
-    return [StoredEvent(*row) for row in tx.all(rows.order_by(no if span.ascending else no.desc()).limit(span.limit))]
+    place = None if span.after is None else _no_of(tx, vehicle_id, span.after)
+    own = select(*_COLUMNS).where(device_event.c.vehicle_id == vehicle_id)
+    return [StoredEvent(*row) for row in tx.all(lists.numbered(own, device_event.c.no, span, place))]
 
 
 def _no_of(tx: ReadTx, vehicle_id: VehicleId, event_id: str) -> RowNo:

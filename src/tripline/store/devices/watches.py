@@ -24,12 +24,7 @@ TRACES: Final = Bulk(
 PURGED_AT_ONCE: Final = 1_000
 LONGEST_MS: Final = 600_000
 """No watch lasts longer without being prolonged."""
-_WATCHES: Final = Bulk(
-    device_watch,
-    "sensor_id",
-    "until_ms",
-    on_conflict="ON CONFLICT (sensor_id) DO UPDATE SET until_ms = excluded.until_ms",
-)
+_WATCHES: Final = Bulk(device_watch, "sensor_id", "until_ms", replaces=True)
 _ALL: Final = Hot(
     select(device_watch.c.sensor_id, device_watch.c.until_ms).where(device_watch.c.until_ms > bindparam("now")), "now"
 )

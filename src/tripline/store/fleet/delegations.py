@@ -7,7 +7,7 @@ Not here: rights of people on vehicles, which hang on delegations (`rights.py`);
 from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, Subquery, bindparam, delete, func, insert, or_, select
+from sqlalchemy import ColumnElement, Select, Subquery, bindparam, delete, insert, or_, select
 
 from tripline.domain.access import Scope
 from tripline.domain.delegations import Delegation
@@ -28,12 +28,12 @@ _ROW: Final = vehicle_company.alias("delegation")
 
 def count_of_vehicle(tx: ReadTx, vehicle_id: VehicleId) -> int:
     """To how many companies the vehicle is delegated; whose reader was let pass."""
-    return _count(tx, vehicle_company.c.vehicle_id == vehicle_id)
+    return tx.count(vehicle_company.c.vehicle_id == vehicle_id)
 
 
 def count_received(tx: ReadTx, company_id: CompanyId) -> int:
     """How many vehicles are delegated to the company; whose reader was let pass."""
-    return _count(tx, vehicle_company.c.to_company_id == company_id)
+    return tx.count(vehicle_company.c.to_company_id == company_id)
 
 
 def holds(tx: ReadTx, vehicle_id: VehicleId, company_id: CompanyId) -> bool:
@@ -104,11 +104,6 @@ def forget_company(tx: WriteTx, company_id: CompanyId) -> int:
     """
     of_company = or_(vehicle_company.c.from_company_id == company_id, vehicle_company.c.to_company_id == company_id)
     return tx.run(delete(vehicle_company).where(of_company))
-
-
-def _count(tx: ReadTx, of: ColumnElement[bool]) -> int:
-    counted: int = tx.all(select(func.count()).select_from(vehicle_company).where(of))[0][0]
-    return counted
 
 
 def _pair(vehicle_id: VehicleId, company_id: CompanyId) -> tuple[ColumnElement[bool], ...]:

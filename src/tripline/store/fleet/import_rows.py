@@ -20,15 +20,7 @@ from tripline.store.transactions import ReadTx, WriteTx
 
 _ROW: Final = import_row.c
 _NAMES: Final = ("name", "second_name")
-_WRITTEN: Final = ("cells", "state", "troubles", *_NAMES)
-_REPLACE: Final = ", ".join(f"{name} = excluded.{name}" for name in _WRITTEN)
-_BULK: Final = Bulk(
-    import_row,
-    "draft_id",
-    "number",
-    *_WRITTEN,
-    on_conflict=f"ON CONFLICT (draft_id, number) DO UPDATE SET {_REPLACE}",
-)
+_BULK: Final = Bulk(import_row, "draft_id", "number", "cells", "state", "troubles", *_NAMES, replaces=True)
 Names = Sequence[int | None]
 """Hashes of the row's names, in the order of `ImportKind.keys`; None if the row claims none."""
 

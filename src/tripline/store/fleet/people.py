@@ -70,14 +70,10 @@ def ids_of_company(tx: ReadTx, company_id: CompanyId) -> list[UserId]:
 
 def has_other_administrator(tx: ReadTx, company_id: CompanyId, user_id: UserId) -> bool:
     """True if the company has another administrator whose account is enabled."""
-    others = select(func.count()).where(
-        account.c.company_id == company_id,
-        account.c.authority == Authority.COMPANY_ADMIN.value,
-        account.c.id != user_id,
-        account.c.enabled,
+    is_administrator = account.c.authority == Authority.COMPANY_ADMIN.value
+    return (
+        tx.count(account.c.company_id == company_id, is_administrator, account.c.id != user_id, account.c.enabled) > 0
     )
-    row = tx.one(others)
-    return row is not None and row[0] > 0
 
 
 def join_company(tx: WriteTx, user_id: UserId, company_id: CompanyId) -> bool:

@@ -65,12 +65,12 @@ def of_user(tx: ReadTx, scope: Scope, user_id: UserId, role: UserRole, window: l
 
 def count_of_user(tx: ReadTx, user_id: UserId) -> int:
     """How many rights a person has, whose reader was let pass."""
-    return _count(tx, _HELD.user_id == user_id)
+    return tx.count(_HELD.user_id == user_id)
 
 
 def count_of_vehicle(tx: ReadTx, vehicle_id: VehicleId) -> int:
     """How many rights people have on a vehicle, whose reader was let pass."""
-    return _count(tx, _HELD.vehicle_id == vehicle_id)
+    return tx.count(_HELD.vehicle_id == vehicle_id)
 
 
 def on_vehicle(tx: ReadTx, scope: Scope, vehicle_id: VehicleId, *, limit: int) -> Sequence[Holding]:
@@ -132,11 +132,6 @@ def forget_vehicle(tx: WriteTx, vehicle_id: VehicleId) -> int:
 def forget_user(tx: WriteTx, user_id: UserId) -> int:
     """End every right of a person who is about to be deleted; how many. The caller checked permission."""
     return tx.run(delete(vehicle_user).where(_HELD.user_id == user_id))
-
-
-def _count(tx: ReadTx, of: ColumnElement[bool]) -> int:
-    counted: int = tx.all(select(func.count()).select_from(vehicle_user).where(of))[0][0]
-    return counted
 
 
 def _of(vehicle_id: VehicleId, user_id: UserId) -> tuple[ColumnElement[bool], ...]:

@@ -121,8 +121,7 @@ def sensors_of(tx: ReadTx, vehicle_id: VehicleId) -> list[SensorId]:
 
 def count_managed(tx: ReadTx, director_id: UserId) -> int:
     """How many vehicles have this managing director; whose reader was let pass."""
-    counted: int = tx.all(select(func.count()).where(vehicle.c.director_id == director_id))[0][0]
-    return counted
+    return tx.count(vehicle.c.director_id == director_id)
 
 
 def driven_by(tx: ReadTx, user_id: UserId) -> list[OwnedVehicle]:

@@ -13,6 +13,7 @@ from sqlalchemy import ColumnElement, Select, bindparam, delete, func, insert, n
 from tripline.domain import ids
 from tripline.domain.ids import CompanyId, RowNo, SensorId, TimeIds
 from tripline.domain.pushes import Channel, Parked
+from tripline.store import lists, records
 from tripline.store.lists import Span, UnknownOffset
 from tripline.store.push import outbox
 from tripline.store.tables import company, push_outbox, push_resend
@@ -35,6 +36,7 @@ _AGAIN: Final = (
         since_ms=None,
     )
 )
+_parked: Final = records.maker(Parked)
 _TRIED_AMONG: Final = 100
 """Number of oldest messages searched for an error, since errors are not in the index."""
 
@@ -95,14 +97,9 @@ def listed(tx: ReadTx, which: Which, *, limit: int, after: RowNo | None = None, 
 
 def page(tx: ReadTx, company_id: CompanyId, span: Span) -> list[Parked]:
     """A page of a company's parked messages by the time they were put into the outbox. Raises `UnknownOffset`."""
-    statement = _select(Which(company_id=company_id), bodies=False).where(
-        _ROW.no >= ids.first_no(span.first_ms), _ROW.no < ids.first_no(span.last_ms + 1)
-    )
-    if span.after is not None:
-        place = _number_of(tx, company_id, span.after)
-        statement = statement.where(_ROW.no > place if span.ascending else _ROW.no < place)
-    order = _ROW.no if span.ascending else _ROW.no.desc()
-    return [_parked(row) for row in tx.all(statement.order_by(order).limit(span.limit))]
+    place = None if span.after is None else _number_of(tx, company_id, span.after)
+    own = _select(Which(company_id=company_id), bodies=False)
+    return [_parked(row) for row in tx.all(lists.numbered(own, _ROW.no, span, place))]
 
 
 def _number_of(tx: ReadTx, company_id: CompanyId, message_id: str) -> RowNo:
@@ -126,19 +123,13 @@ def chosen(tx: ReadTx, which: Which, *, limit: int) -> list[RowNo]:
 
 def count(tx: ReadTx, which: Which) -> int:
     """How many parked messages these are."""
-    found: int = tx.all(select(func.count().label("all")).where(*_chosen(which)))[0].all
-    return found
+    return tx.count(*_chosen(which))
 
 
 def waiting(tx: ReadTx, company_id: CompanyId | None, channel: Channel | None) -> int:
     """Number of messages that wait for the receivers of a company, or of all; for one channel, or both."""
-    found = select(func.count().label("all")).where(_WAITING)
-    if company_id is not None:
-        found = found.where(_ROW.company_id == company_id)
-    if channel is not None:
-        found = found.where(_ROW.channel == channel.value)
-    count: int = tx.all(found)[0].all
-    return count
+    of_company = true() if company_id is None else _ROW.company_id == company_id
+    return tx.count(_WAITING, of_company, true() if channel is None else _ROW.channel == channel.value)
 
 
 def resend(tx: WriteTx, numbers: Sequence[RowNo], *, ids: TimeIds, now_ms: int) -> int:
@@ -199,8 +190,8 @@ def counts(tx: ReadTx, company_id: CompanyId | None = None) -> Counts:
     newest = func.max(_ROW.no).label("newest")
     parked = tx.all(select(func.count().label("all"), newest).where(_PARKED, of_company))[0]
     errors = tx.all(select(_ROW.last_error).where(_ROW.no == parked.newest)) if parked.all else []
-    unconfirmed = tx.all(select(func.count().label("all")).where(_UNCONFIRMED, of_company))[0].all
-    return Counts(waiting.all, parked.all, unconfirmed, waiting.oldest, errors[0].last_error if errors else None)
+    last_error = errors[0].last_error if errors else None
+    return Counts(waiting.all, parked.all, tx.count(_UNCONFIRMED, of_company), waiting.oldest, last_error)
 
 
 def waiting_error(tx: ReadTx, company_id: CompanyId, channels: Sequence[Channel] = tuple(Channel)) -> str | None:
@@ -244,19 +235,8 @@ def backlogs(tx: ReadTx) -> list[Backlog]:
 
 
 def _select(which: Which, bodies: bool) -> Select[Any]:
-    return select(
-        _ROW.no,
-        _ROW.id,
-        _ROW.company_id,
-        _ROW.channel,
-        _ROW.sensor_id,
-        _ROW.selector,
-        _ROW.request_id,
-        _ROW.attempts,
-        _ROW.last_error,
-        _ROW.parked_ms,
-        _ROW.body if bodies else null().label("body"),
-    ).where(*_chosen(which))
+    columns = (_ROW[name] if bodies or name != "body" else null() for name in Parked.__struct_fields__)
+    return select(*columns).where(*_chosen(which))
 
 
 def _chosen(which: Which) -> list[ColumnElement[bool]]:
@@ -275,12 +255,6 @@ def _chosen(which: Which) -> list[ColumnElement[bool]]:
     if which.until_ms is not None:
         found.append(_ROW.parked_ms <= which.until_ms)
     return found
-
-
-def _parked(row: Any) -> Parked:
-    values = dict(row._mapping)
-    values["channel"] = Channel(values["channel"])
-    return Parked(**values)
 
 
 _RESEND = push_resend.c

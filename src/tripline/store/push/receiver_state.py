@@ -62,8 +62,7 @@ def mute(tx: ReadTx, company_id: CompanyId | None = None) -> list[Mute]:
 
 def mute_count(tx: ReadTx) -> int:
     """How many receivers take messages and never answer."""
-    count: int = tx.all(select(func.count().label("all")).where(_ROW.mute_ms.is_not(None)))[0].all
-    return count
+    return tx.count(_ROW.mute_ms.is_not(None))
 
 
 def silent(tx: WriteTx, key: Key, *, since_ms: int, readdressed_ms: int) -> None:

@@ -18,8 +18,7 @@ from tripline.store.transactions import ReadTx, WriteTx
 _PUT: Final = Bulk(
     activation,
     *("sensor_id", "call_id", "vehicle_id", "created_ms"),
-    on_conflict="ON CONFLICT (sensor_id) DO UPDATE SET call_id = excluded.call_id,"
-    " vehicle_id = excluded.vehicle_id, created_ms = excluded.created_ms",
+    replaces=True,
 )
 
 

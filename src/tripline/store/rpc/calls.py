@@ -164,8 +164,7 @@ def end(tx: WriteTx, calls: Sequence[Call]) -> None:
 
 def later_results(tx: ReadTx, call_no: RowNo) -> int:
     """Count the stored results of a call beside the effective one; no body is read."""
-    counted: int = tx.all(select(func.count()).where(rpc_later_result.c.call_no == call_no))[0][0]
-    return counted
+    return tx.count(rpc_later_result.c.call_no == call_no)
 
 
 def result_bodies(tx: ReadTx, call_no: RowNo) -> list[bytes]:
@@ -244,8 +243,6 @@ def stored_of_sensor(tx: ReadTx, scope: Scope, sensor_id: SensorId, span: Span) 
     found = None if span.after is None else find_stored(tx, scope, sensor_id, RequestId(span.after))
     if span.after is not None and (found is None or not found[1]):
         raise UnknownOffset.of_list()
-    first, end = lists.numbers(span, None if found is None else found[0].no)
-    no = rpc_call.c.no
-    inside = rpc_call.c.sensor_id == sensor_id, scopes.calls(scope.reaches)
-    page = select(*_STORED).where(*inside, no >= first, no < end).order_by(no if span.ascending else no.desc())
-    return [_stored(row) for row in tx.all(page.limit(span.limit), scopes.values(scope))]
+    inside = select(*_STORED).where(rpc_call.c.sensor_id == sensor_id, scopes.calls(scope.reaches))
+    page = lists.numbered(inside, rpc_call.c.no, span, None if found is None else found[0].no)
+    return [_stored(row) for row in tx.all(page, scopes.values(scope))]

@@ -121,6 +121,5 @@ _FORGET: Final = delete(trip_cover).where(trip_cover.c.trip_no == bindparam("of_
 _COVERS: Final = Bulk(
     trip_cover,
     *("trip_no", "vehicle_id", "begin_ms", "end_ms", "spans"),
-    on_conflict="ON CONFLICT (trip_no) DO UPDATE SET vehicle_id = excluded.vehicle_id, begin_ms = excluded.begin_ms,"
-    " end_ms = excluded.end_ms, spans = excluded.spans",
+    replaces=True,
 )

@@ -192,11 +192,4 @@ def _of(kind: Kind, subject: str) -> tuple[ColumnElement[bool], ...]:
 
 
 _ALL: Final = select(scoring_policy.c.no, scoring_policy.c.body).order_by(scoring_policy.c.no)
-_CHOICES: Final = select(
-    policy_choice.c.kind,
-    policy_choice.c.subject,
-    policy_choice.c.from_ms,
-    policy_choice.c.policy,
-    policy_choice.c.chosen_ms,
-    policy_choice.c.chosen_by,
-).order_by(policy_choice.c.kind, policy_choice.c.subject, policy_choice.c.from_ms)
+_CHOICES: Final = select(policy_choice).order_by(policy_choice.c.kind, policy_choice.c.subject, policy_choice.c.from_ms)

@@ -291,23 +291,14 @@ def _jobs(*, waiting: bool = True) -> Select[Any]:
     )
 
 
-_DUE: Final = Hot(
-    _jobs()
-    .where(scoring_job.c.due_ms <= bindparam("now"))
-    .order_by(scoring_job.c.due_ms)
-    .limit(bindparam("most", type_=Integer)),
-    "now",
-    "most",
-)
-_CLAIM: Final = Hot(
+_FIRST: Final = (
     _jobs()
     .where(scoring_job.c.due_ms <= bindparam("now"))
     .order_by(scoring_job.c.due_ms)
     .limit(bindparam("most", type_=Integer))
-    .with_for_update(of=scoring_job, skip_locked=True),
-    "now",
-    "most",
 )
+_DUE: Final = Hot(_FIRST, "now", "most")
+_CLAIM: Final = Hot(_FIRST.with_for_update(of=scoring_job, skip_locked=True), "now", "most")
 _NOS: Final = any_(bindparam("nos", type_=ARRAY(BigInteger)))
 _HOLD_TRIPS: Final = Hot(
     select(trip.c.no).where(trip.c.no == _NOS).order_by(trip.c.no).with_for_update(key_share=True), "nos"
@@ -392,10 +383,7 @@ _TOTALS: Final = Bulk(
     vehicle_score,
     *_TOTAL_COLUMNS,
     "sums",
-    on_conflict=(
-        "ON CONFLICT (vehicle_id) DO UPDATE SET created_ms = excluded.created_ms, user_id = excluded.user_id, "
-        "count = excluded.count, score = excluded.score, distance_m = excluded.distance_m, sums = excluded.sums"
-    ),
+    replaces=True,
 )
 
 

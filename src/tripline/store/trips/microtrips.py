@@ -24,11 +24,9 @@ from tripline.store.trips.trips import IS_THERE, column
 
 def of_trip(tx: ReadTx, trip_id: TripId, span: Span) -> Sequence[StoredMicrotrip]:
     """Microtrips of the trip, by creation. Raises `UnknownOffset`."""
-    first, end = lists.numbers(span, None if span.after is None else _no_of(tx, trip_id, span.after))
-    no = microtrip.c.no
-    page = _microtrips().where(trip.c.id == trip_id, no >= first, no < end)
-    rows = tx.all(page.order_by(no if span.ascending else no.desc()).limit(span.limit))
-    return [StoredMicrotrip(*row) for row in rows]
+    place = None if span.after is None else _no_of(tx, trip_id, span.after)
+    page = lists.numbered(_microtrips().where(trip.c.id == trip_id), microtrip.c.no, span, place)
+    return [StoredMicrotrip(*row) for row in tx.all(page)]
 
 
 def latest_of_sensor(tx: ReadTx, scope: Scope, sensor_id: SensorId) -> StoredMicrotrip | None:
