@@ -4,6 +4,7 @@ Not here: writing positions and their numbers (`positions.py`), which vehicles a
 """
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, bindparam, case, exists, literal_column, select
@@ -39,9 +40,7 @@ def moved(tx: ReadTx, since_no: int) -> list[Moved]:
 
 def moved_within(tx: ReadTx, scope: Scope, since_no: int) -> list[Moved]:
     """As `moved`, of the vehicles inside the scope."""
-    rows = select(*_COLUMNS).join_from(_HELD, vehicle_position, vehicle_position.c.vehicle_id == _HELD.c.thing_id)
-    changed = rows.where(*_within(scope.reaches), vehicle_position.c.change_no > since_no)
-    return [tuple(row) for row in tx.all(changed, scopes.values(scope))]
+    return tx.hot(_moved_within(scope.reaches), since_no, scope.user_id, scope.company_id)
 
 
 def ids(tx: ReadTx, scope: Scope, *, limit: int) -> list[str]:
@@ -52,28 +51,36 @@ def ids(tx: ReadTx, scope: Scope, *, limit: int) -> list[str]:
 
 def vehicles(tx: ReadTx, scope: Scope, named: scopes.Reaches, *, limit: int) -> list[LiveVehicle]:
     """As `ids`, with the names of people within the reaches `named` of the same account."""
-    director, driver = account.alias("director"), account.alias("driver")
     rows = (
         select(
             vehicle.c.id,
             vehicle.c.vehicle_no,
             company.c.name,
-            case((scopes.accounts(named, director), director.c.name)),
-            case((scopes.accounts(named, driver), driver.c.name)),
+            case((scopes.accounts(named, _DIRECTOR), _DIRECTOR.c.name)),
+            case((scopes.accounts(named, _DRIVER), _DRIVER.c.name)),
             vehicle.c.latest_trip_id,
         )
         .join_from(_HELD, vehicle_position, vehicle_position.c.vehicle_id == _HELD.c.thing_id)
         .join(vehicle, vehicle.c.id == _HELD.c.thing_id)
         .join(company, company.c.id == vehicle.c.company_id)
-        .outerjoin(director, director.c.id == vehicle.c.director_id)
-        .outerjoin(driver, driver.c.id == vehicle.c.current_driver_id)
+        .outerjoin(_DIRECTOR, _DIRECTOR.c.id == vehicle.c.director_id)
+        .outerjoin(_DRIVER, _DRIVER.c.id == vehicle.c.current_driver_id)
     )
     return [LiveVehicle(*row) for row in _by_number(tx, scope, rows, limit)]
 
 
-_COLUMNS: Final = (vehicle_position.c.change_no, *(vehicle_position.c[name] for name in FIELDS))
-_MOVED: Final = Hot(select(*_COLUMNS).where(vehicle_position.c.change_no > bindparam("since_no")), "since_no")
+_DIRECTOR, _DRIVER = account.alias("director"), account.alias("driver")
+_MOVED_ROWS: Final = select(vehicle_position.c.change_no, *(vehicle_position.c[name] for name in FIELDS)).where(
+    vehicle_position.c.change_no > bindparam("since_no")
+)
+_MOVED: Final = Hot(_MOVED_ROWS, "since_no")
 _HELD: Final = reach_rows.alias("seen")
+
+
+@cache
+def _moved_within(reaches: scopes.Reaches) -> Hot:
+    held = _MOVED_ROWS.join_from(_HELD, vehicle_position, vehicle_position.c.vehicle_id == _HELD.c.thing_id)
+    return Hot(held.where(*_within(reaches)), "since_no", scopes.USER, scopes.COMPANY)
 
 
 def _within(reaches: scopes.Reaches) -> tuple[ColumnElement[bool], ...]:

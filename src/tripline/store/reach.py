@@ -10,6 +10,7 @@ Not here: which reaches a role has (`domain/access.py`), lists (`listing/`).
 import contextlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum, IntFlag
+from functools import cache
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
@@ -101,6 +102,7 @@ def has_reason(rows: FromClause, mask: Why) -> ColumnElement[bool]:
     return bits != literal_column("0")
 
 
+@cache
 def predicate(reaches: scopes.Reaches, thing_id: ColumnElement[str]) -> ColumnElement[bool]:
     """Return the condition that a vehicle or sensor is within the reaches: one probe of the key.
 

@@ -5,9 +5,9 @@ Every store function on customers' rows takes a `Scope` and uses the predicate o
     select(vehicle, scopes.vehicles(scope.reaches).label("inside")).where(vehicle.c.id == bindparam("id"))
     tx.one(statement, {"id": vehicle_id, **scopes.values(scope)})
 
-A predicate depends on the reaches alone and names its values `scope_user` and `scope_company`, so that a statement is
-built (and, when hot, compiled) once for each set of reaches. A row is inside when any reach holds. Unset values are
-NULL in the rows and in the scope, and NULL equals nothing: an account without a company reaches no company's rows.
+A predicate depends on the reaches alone and names its values `scope_user` and `scope_company`, so that it is built once
+for each set of reaches (and a hot statement compiled once). A row is inside when any reach holds. Unset values are NULL
+in the rows and in the scope, and NULL equals nothing: an account without a company reaches no company's rows.
 
 Trips, scores and GPS events are read through the object in their address: a page of a vehicle asks `vehicles`, a page
 of a driver `accounts`, a single trip `trips`.
@@ -16,6 +16,7 @@ Not here: which reaches a role has for an action (`domain/access.py`).
 """
 
 from collections.abc import Callable, Collection
+from functools import cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, FromClause, Select, and_, bindparam, exists, false, literal, or_, select, true
@@ -83,16 +84,19 @@ class Inside:
         return {thing_id for (thing_id,) in tx.all(self._some[reaches], {"ids": list(thing_ids), **values(scope)})}
 
 
+@cache
 def vehicles(reaches: Reaches) -> ColumnElement[bool]:
     """Condition for a row of `vehicle` to be inside."""
     return _any_of(reaches, {**_owned(vehicle.c.company_id), **_on_vehicle(vehicle.c.id)})
 
 
+@cache
 def sensors(reaches: Reaches) -> ColumnElement[bool]:
     """Condition for a row of `sensor` to be inside: by its company, or by the vehicle it is mounted on."""
     return _any_of(reaches, {**_owned(sensor.c.company_id), **_on_vehicle(sensor.c.vehicle_id)})
 
 
+@cache
 def accounts(reaches: Reaches, rows: FromClause = account) -> ColumnElement[bool]:
     """Condition for a row of `account`, or of an alias, to be inside; it also governs a driver's trips and scores."""
     return _any_of(
@@ -108,6 +112,7 @@ def accounts(reaches: Reaches, rows: FromClause = account) -> ColumnElement[bool
     )
 
 
+@cache
 def companies(reaches: Reaches) -> ColumnElement[bool]:
     """Condition for a row of `company` to be inside."""
     return _any_of(
@@ -119,6 +124,7 @@ def companies(reaches: Reaches) -> ColumnElement[bool]:
     )
 
 
+@cache
 def trips(reaches: Reaches) -> ColumnElement[bool]:
     """Condition for a row of `trip` to be inside: by its company, its vehicle or its driver."""
     return _any_of(
@@ -131,16 +137,19 @@ def trips(reaches: Reaches) -> ColumnElement[bool]:
     )
 
 
+@cache
 def positions(reaches: Reaches) -> ColumnElement[bool]:
     """Condition for a row of `vehicle_position` to be inside: by the vehicle."""
     return _any_of(reaches, {**_owned(vehicle_position.c.company_id), **_on_vehicle(vehicle_position.c.vehicle_id)})
 
 
+@cache
 def calls(reaches: Reaches) -> ColumnElement[bool]:
     """Condition for a row of `rpc_call` to be inside: by the sensor's owner, or the vehicle it was on."""
     return _any_of(reaches, {**_owned(rpc_call.c.company_id), **_on_vehicle(rpc_call.c.vehicle_id)})
 
 
+@cache
 def history(reaches: Reaches) -> ColumnElement[bool]:
     """Condition for a row of `history` to be inside, by its company, which may have been deleted."""
     row = tables.history.c

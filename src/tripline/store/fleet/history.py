@@ -35,7 +35,7 @@ from tripline.domain.access import Authority, Scope
 from tripline.domain.history import Change, Entry, Event, Fact
 from tripline.domain.ids import CompanyId, RowNo, TimeIds, UserId, VehicleId
 from tripline.domain.instants import DAY_MS
-from tripline.store import reach, scopes
+from tripline.store import lists, reach, scopes
 from tripline.store.lists import Span, UnknownOffset
 from tripline.store.tables import account, company, history, sensor, vehicle
 from tripline.store.transactions import Hot, ReadTx, WriteTx
@@ -123,14 +123,10 @@ def put(tx: WriteTx, no: RowNo | None, fact: Fact, *, ids: TimeIds, now_ms: int)
 
 def page(tx: ReadTx, seen: Visibility, thing: Thing, thing_id: str, span: Span) -> list[Entry]:
     """Entries of the thing, whose reader was let pass, in the order that the span asks for. Raises `UnknownOffset`."""
-    no = history.c.no
     entries_of = _of(_selected(seen.people.reaches, seen.vehicles, seen.sensors), thing, thing_id)
-    found = entries_of.where(no >= time_ids.first_no(span.first_ms), no < time_ids.first_no(span.last_ms + 1))
-    if span.after is not None:
-        after = _known(tx, thing, thing_id, span.after)
-        found = found.where(no > after if span.ascending else no < after)
-    ordered = found.order_by(no if span.ascending else no.desc()).limit(span.limit)
-    return [_entry(row) for row in tx.all(ordered, scopes.values(seen.people))]
+    place = None if span.after is None else _known(tx, thing, thing_id, span.after)
+    found = lists.numbered(entries_of, history.c.no, span, place)
+    return [_entry(row) for row in tx.all(found, scopes.values(seen.people))]
 
 
 def deeds(
@@ -306,7 +302,7 @@ def _of(statement: Select[Any], thing: Thing, thing_id: str) -> Select[Any]:
     return found.where(*(column.is_(None) for column in _SUBJECTS)) if thing is Thing.COMPANY else found
 
 
-def _known(tx: ReadTx, thing: Thing, thing_id: str, entry_id: str) -> int:
+def _known(tx: ReadTx, thing: Thing, thing_id: str, entry_id: str) -> RowNo:
     """The number of an entry that is of the thing, or of an import that may have made it. Raises `UnknownOffset`."""
     of_thing = history.c[thing.value] == thing_id
     known = or_(of_thing, history.c.event.in_([event.value for event in _IMPORTS]))

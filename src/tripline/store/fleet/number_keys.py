@@ -5,27 +5,25 @@ Not here: searches by a part of a number (`store/listing/`).
 
 from typing import Final
 
-from sqlalchemy import Column, ColumnElement, and_, bindparam, select
+from sqlalchemy import Column, ColumnElement, and_, select
 
 from tripline.domain import keys
 from tripline.domain.access import Scope
 from tripline.store.tables import company, sensor, vehicle
 from tripline.store.transactions import ReadTx
 
-NAMES: Final = ("number_type", "number_key")
-"""Values of `same`: the service type and the number's key."""
 _KEYS: Final = {vehicle.c.vehicle_no: vehicle.c.number_key, sensor.c.serial_no: sensor.c.serial_key}
 
 
-def same(number: Column[str]) -> ColumnElement[bool]:
-    """The condition that this column has the number, in any form."""
+def same(number: Column[str], service_type: str, text: str) -> ColumnElement[bool]:
+    """The condition that this column has the number, in any form, in the service type."""
     key = _KEYS[number]
-    return and_(key.table.c.service_type == bindparam("number_type"), key == bindparam("number_key"))
+    return and_(key.table.c.service_type == service_type, key == keys.key(text))
 
 
 def stored(tx: ReadTx, number: Column[str], service_type: str, text: str) -> str | None:
     """The stored number with the key of this text; None: there is none, or it is the text."""
-    row = tx.one(select(number).where(same(number)), dict(zip(NAMES, (service_type, keys.key(text)), strict=True)))
+    row = tx.one(select(number).where(same(number, service_type, text)))
     return None if row is None or row[0] == text else row[0]
 
 

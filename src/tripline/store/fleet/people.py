@@ -5,10 +5,9 @@ Not here: log-in, tokens and new accounts (`store/accounts/accounts.py`), drivin
 """
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, bindparam, delete, func, literal, or_, select, update
+from sqlalchemy import ColumnElement, delete, func, select, update
 
 from tripline.domain import people
 from tripline.domain.access import Authority, Scope
@@ -20,7 +19,7 @@ from tripline.store.database import uniqueness
 from tripline.store.erasure import erasures
 from tripline.store.listing import people as listing
 from tripline.store.tables import account, mail_outbox, trip, vehicle
-from tripline.store.transactions import Hot, ReadTx, WriteTx
+from tripline.store.transactions import ReadTx, WriteTx
 
 Roles = tuple[Authority, ...]
 
@@ -41,18 +40,18 @@ _user: Final = records.maker(User)
 
 def find(tx: ReadTx, scope: Scope, roles: Roles, user_id: UserId) -> tuple[User, bool] | None:
     """The account and whether it is inside the scope, or None when none with one of these roles has this id."""
-    return _only(tx, _find(scope.reaches, roles), scope, user_id)
+    return _found(tx, scope, account.c.id == user_id, account.c.authority.in_([role.value for role in roles]))
 
 
 def find_by_email(tx: ReadTx, scope: Scope, email: str) -> tuple[User, bool] | None:
     """As `find`, the account that logs in with this address."""
-    return _only(tx, _find_by_login(scope.reaches), scope, login_form(email))
+    return _found(tx, scope, account.c.login == login_form(email))
 
 
 def own(tx: ReadTx, user_id: UserId) -> User | None:
     """The account that asks for itself."""
-    rows = tx.hot(_OWN, user_id)
-    return _user(rows[0]) if rows else None
+    row = tx.one(select(*_COLUMNS).where(account.c.id == user_id))
+    return None if row is None else _user(row)
 
 
 def of_company(
@@ -107,30 +106,10 @@ def remove(tx: WriteTx, user_id: UserId) -> None:
     reach.forget_principal(tx, user_id)
 
 
-_OWN: Final = Hot(select(*_COLUMNS).where(account.c.id == bindparam("id")), "id")
-
-
-@cache
-def _find(reaches: scopes.Reaches, roles: Roles) -> Hot:
-    statement = _with_inside(reaches).where(account.c.id == bindparam("id"))
-    # Spelled out: a hot statement knows no lists.
-    one_of = or_(*(account.c.authority == literal(role.value) for role in roles))
-    return Hot(statement.where(one_of), "id", scopes.USER, scopes.COMPANY)
-
-
-@cache
-def _find_by_login(reaches: scopes.Reaches) -> Hot:
-    statement = _with_inside(reaches).where(account.c.login == bindparam("login"))
-    return Hot(statement, "login", scopes.USER, scopes.COMPANY)
-
-
-def _with_inside(reaches: scopes.Reaches) -> Select[Any]:
-    return select(*_COLUMNS, scopes.accounts(reaches))
+def _found(tx: ReadTx, scope: Scope, *conditions: ColumnElement[bool]) -> tuple[User, bool] | None:
+    statement = select(*_COLUMNS, scopes.accounts(scope.reaches)).where(*conditions)
+    row = tx.one(statement, scopes.values(scope))
+    return None if row is None else (_user(row), bool(row[-1]))
 
 
 _LIST: Final = lists.by_name(listing.SPEC, account, _COLUMNS)
-
-
-def _only(tx: ReadTx, statement: Hot, scope: Scope, key: str) -> tuple[User, bool] | None:
-    rows = tx.hot(statement, key, scope.user_id, scope.company_id)
-    return (_user(rows[0]), bool(rows[0][-1])) if rows else None

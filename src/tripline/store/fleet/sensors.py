@@ -8,7 +8,6 @@ Not here: counting them (`store/listing/sensors.py`), the remains of deleted one
 """
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any, Final
 
 import msgspec
@@ -47,20 +46,19 @@ def holder_of(tx: ReadTx, credential: str) -> SensorId | None:
 
 def find(tx: ReadTx, scope: Scope, sensor_id: SensorId, *, tokens: Scope) -> tuple[Sensor, bool] | None:
     """The sensor and whether it is inside the scope, or None when there is none with this id."""
-    return _only(tx.hot(_find(scope.reaches, tokens.reaches), sensor_id, scope.user_id, scope.company_id))
+    return _found(tx, scope, tokens, sensor.c.id == sensor_id)
 
 
 def find_by_serial(
     tx: ReadTx, scope: Scope, *, service_type: str, serial_no: str, tokens: Scope
 ) -> tuple[Sensor, bool] | None:
     """The sensor of the service type with this serial number, in any form, as `find`."""
-    statement = _find_by_serial(scope.reaches, tokens.reaches)
-    return _only(tx.hot(statement, service_type, keys.key(serial_no), scope.user_id, scope.company_id))
+    return _found(tx, scope, tokens, number_keys.same(sensor.c.serial_no, service_type, serial_no))
 
 
 def find_by_mdn(tx: ReadTx, scope: Scope, mdn: str, *, tokens: Scope) -> tuple[Sensor, bool] | None:
     """The sensor whose line has this telephone number, as `find`."""
-    return _only(tx.hot(_find_by_mdn(scope.reaches, tokens.reaches), mdn, scope.user_id, scope.company_id))
+    return _found(tx, scope, tokens, carrier_line.c.mdn == mdn)
 
 
 def of_company(
@@ -149,26 +147,10 @@ def _unique(registered: Sensor) -> Any:
     )
 
 
-@cache
-def _find(reaches: scopes.Reaches, tokens: scopes.Reaches) -> Hot:
-    statement = _select(tokens, reach.predicate(reaches, sensor.c.id)).where(sensor.c.id == bindparam("key"))
-    return Hot(statement, "key", scopes.USER, scopes.COMPANY)
-
-
-@cache
-def _find_by_serial(reaches: scopes.Reaches, tokens: scopes.Reaches) -> Hot:
-    statement = _select(tokens, reach.predicate(reaches, sensor.c.id)).where(number_keys.same(sensor.c.serial_no))
-    return Hot(statement, *number_keys.NAMES, scopes.USER, scopes.COMPANY)
-
-
-@cache
-def _find_by_mdn(reaches: scopes.Reaches, tokens: scopes.Reaches) -> Hot:
-    statement = _select(tokens, reach.predicate(reaches, sensor.c.id)).where(carrier_line.c.mdn == bindparam("key"))
-    return Hot(statement, "key", scopes.USER, scopes.COMPANY)
-
-
-def _only(rows: list[tuple[Any, ...]]) -> tuple[Sensor, bool] | None:
-    return (_sensor(rows[0]), bool(rows[0][-1])) if rows else None
+def _found(tx: ReadTx, scope: Scope, tokens: Scope, condition: ColumnElement[bool]) -> tuple[Sensor, bool] | None:
+    statement = _select(tokens.reaches, reach.predicate(scope.reaches, sensor.c.id)).where(condition)
+    row = tx.one(statement, scopes.values(scope))
+    return None if row is None else (_sensor(row), bool(row[-1]))
 
 
 def _select(tokens: scopes.Reaches, *more: ColumnElement[Any]) -> Select[Any]:

@@ -6,6 +6,7 @@ calls those are shown that were within the scope when they were made. Not here: 
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from functools import cache
 from typing import Any, Final
 
 import msgspec
@@ -86,10 +87,14 @@ def owner_and_vehicle_inside(
     tx: ReadTx, scope: Scope, sensor_id: SensorId
 ) -> tuple[tuple[CompanyId, VehicleId | None], bool] | None:
     """Who owns a sensor and where it is, and whether it is inside the scope. None when it is gone."""
-    inside = reach.predicate(scope.reaches, sensor.c.id)
-    found = select(sensor.c.company_id, sensor.c.vehicle_id, inside).where(sensor.c.id == sensor_id)
-    row = tx.one(found, scopes.values(scope))
-    return None if row is None else ((row[0], row[1]), bool(row[2]))
+    rows = tx.hot(_owner_inside(scope.reaches), sensor_id, scope.user_id, scope.company_id)
+    return ((rows[0][0], rows[0][1]), bool(rows[0][2])) if rows else None
+
+
+@cache
+def _owner_inside(reaches: scopes.Reaches) -> Hot:
+    statement = select(sensor.c.company_id, sensor.c.vehicle_id, reach.predicate(reaches, sensor.c.id))
+    return Hot(statement.where(sensor.c.id == bindparam("key")), "key", scopes.USER, scopes.COMPANY)
 
 
 def insert_new(tx: WriteTx, call: Call, params: bytes) -> None:

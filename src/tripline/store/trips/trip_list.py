@@ -491,13 +491,15 @@ def _one(shape: _Shape) -> Hot:
 _FIELDS: Final = tuple(name for name in ListedTrip.__struct_fields__ if name not in ("limit_known", "harsh_known"))
 
 
+_PERSON: Final = account.alias("person")
+
+
 def _shown(named: scopes.Reaches, nos: list[int]) -> Select[Any]:
     """Select the fields of these trips and their quality."""
-    person = account.alias("person")
     special: dict[str, ColumnElement[Any]] = {
         "vehicle_no": vehicle.c.vehicle_no,
         "user_id": erasures.mentioned(_T.user_id),
-        "driver_name": case((and_(person.c.id.is_not(None), scopes.accounts(named, person)), person.c.name)),
+        "driver_name": case((and_(_PERSON.c.id.is_not(None), scopes.accounts(named, _PERSON)), _PERSON.c.name)),
         "life": _T.state,
         "stated_m": _T.distance_m,
         "scored_m": _S.distance_m,
@@ -508,7 +510,7 @@ def _shown(named: scopes.Reaches, nos: list[int]) -> Select[Any]:
     return (
         select(*columns, _T.quality)
         .outerjoin_from(trip, vehicle, vehicle.c.id == _T.vehicle_id)
-        .outerjoin(person, person.c.id == _T.user_id)
+        .outerjoin(_PERSON, _PERSON.c.id == _T.user_id)
         .outerjoin(driving_score, _S.trip_no == _T.no)
         .where(_T.no.in_(nos))
     )
