@@ -7,9 +7,9 @@ from litestar.types import ASGIApp
 
 from tripline.domain import vehicles
 from tripline.domain.access import Action
-from tripline.domain.ids import SensorId, UserId
+from tripline.domain.ids import SensorId
 from tripline.domain.vehicles import Vehicle
-from tripline.http import answers, changes, parameters, permission
+from tripline.http import answers, changes, parameters
 from tripline.http.context import Call, context_of
 from tripline.http.operations import operation
 from tripline.services import notifications
@@ -74,23 +74,17 @@ async def unset_driver(request: Call) -> ASGIApp:
 
 async def _directed(request: Call, work: _Directed) -> ASGIApp:
     """The vehicle after its managing director changed."""
-    actor = await permission.permitted(request)
-    vehicle_id = parameters.vehicle_id(request)
-    director_id = UserId(parameters.path_id(request, "directorId"))
-    vehicle = await context_of(request).store.write(
-        lambda tx: work(tx, **changes.by(request, actor), vehicle_id=vehicle_id, director_id=director_id)
-    )
+    vehicle = await changes.made(request, lambda tx, by: work(tx, **by, **_ids(request, "director")))
     return answers.ok(rest_vehicles.vehicle_record(vehicle))
 
 
 async def _driven(request: Call, work: _Driven) -> ASGIApp:
     """The vehicle after its driver changed. Notifications at the change, for the pipeline."""
-    context = context_of(request)
-    actor = await permission.permitted(request)
-    vehicle_id = parameters.vehicle_id(request)
-    driver_id = UserId(parameters.path_id(request, "driverId"))
-    vehicle, sensors = await context.store.write(
-        lambda tx: work(tx, **changes.by(request, actor), vehicle_id=vehicle_id, driver_id=driver_id)
-    )
-    notifications.send(context.signals, notifications.sensors_changed(sensors))
+    vehicle, sensors = await changes.made(request, lambda tx, by: work(tx, **by, **_ids(request, "driver")))
+    notifications.send(context_of(request).signals, notifications.sensors_changed(sensors))
     return answers.ok(rest_vehicles.vehicle_record(vehicle))
+
+
+def _ids(request: Call, role: str) -> dict[str, str]:
+    person_id = parameters.path_id(request, f"{role}Id")
+    return {"vehicle_id": parameters.vehicle_id(request), f"{role}_id": person_id}

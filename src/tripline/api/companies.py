@@ -175,8 +175,8 @@ async def delete(request: Call) -> ASGIApp:
 async def list_companies(request: Call) -> ASGIApp:
     """The companies within the caller's reach, by name: an operator's its own and its partners, a partner's its own."""
 
-    def work(tx: ReadTx) -> Page:
-        actor, service_type = _asked(tx, request)
+    def work(tx: ReadTx, actor: Actor) -> Page:
+        service_type = _service_type(tx, request, actor)
         return reads.by_name(
             request,
             lambda window: service.listed(tx, actor=actor, service_type=service_type, window=window),
@@ -184,18 +184,18 @@ async def list_companies(request: Call) -> ASGIApp:
             name=lambda company: company.name,
         )
 
-    return answers.ok(await reads.page(request, work))
+    return await reads.answer(request, work)
 
 
 @operation("GET", "/api/tre/v1/companies/count", access=Action.COMPANY_LIST, answer=Count, query=(SERVICE_TYPE,))
 async def count_partners(request: Call) -> ASGIApp:
     """How many partners of a service type are within the caller's reach; operators are not counted."""
 
-    def work(tx: ReadTx) -> int:
-        actor, service_type = _asked(tx, request)
-        return service.count_partners(tx, actor=actor, service_type=service_type)
+    def work(tx: ReadTx, actor: Actor) -> Count:
+        service_type = _service_type(tx, request, actor)
+        return Count(service.count_partners(tx, actor=actor, service_type=service_type))
 
-    return answers.ok(Count(await context_of(request).store.read(work)))
+    return await reads.many(request, work)
 
 
 @operation(
@@ -220,12 +220,11 @@ async def list_vehicles(request: Call) -> ASGIApp:
     return await reads.answer(request, work)
 
 
-def _asked(tx: ReadTx, request: Call) -> tuple[Actor, str | None]:
-    """The caller, and the service type in the query, which must be within the caller's reach. Raises `Forbidden`."""
-    actor = permission.permitted_in(tx, request)
+def _service_type(tx: ReadTx, request: Call, actor: Actor) -> str | None:
+    """The service type in the query, which must be within the caller's reach. Raises `Forbidden`."""
     service_type = parameters.query_text(request.query_params, "serviceType")
     service.admit_to_service_type(tx, actor=actor, service_type=service_type)
-    return actor, service_type
+    return service_type
 
 
 def _record(

@@ -6,10 +6,12 @@ Follows spec/rest 7.3 and 7.4. `companyId` is narrower: it decides when both are
 from collections.abc import Callable
 from typing import Final
 
+from litestar.types import ASGIApp
+
 from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.ids import CompanyId
-from tripline.http import pages, parameters, permission
-from tripline.http.context import Call, context_of
+from tripline.http import pages, parameters, reads
+from tripline.http.context import Call
 from tripline.http.operations import Value
 from tripline.services import admission
 from tripline.store.transactions import ReadTx
@@ -24,20 +26,19 @@ OF_WHOM: Final = (
 
 async def of_whom_asked(
     request: Call, *, owned: Callable[[ReadTx, Actor, CompanyId], int], within: Callable[[ReadTx, Actor, str], int]
-) -> Count:
+) -> ASGIApp:
     """Count with `owned` in a company that the caller may see, or with `within` in a service type.
 
     Both read the other query parameters themselves, after the permission check.
     """
 
-    def work(tx: ReadTx) -> int:
-        actor = permission.permitted_in(tx, request)
+    def work(tx: ReadTx, actor: Actor) -> Count:
         query = request.query_params
         service_type = parameters.query_text(query, "serviceType")
         if service_type is not None and parameters.query_text(query, "companyId") is None:
-            return within(tx, actor, service_type)
+            return Count(within(tx, actor, service_type))
         company_id = parameters.company_asked(query, actor)
         admission.admit(tx, actor, Action.COMPANY_READ, Thing.COMPANY, company_id)
-        return owned(tx, actor, company_id)
+        return Count(owned(tx, actor, company_id))
 
-    return Count(await context_of(request).store.read(work))
+    return await reads.many(request, work)

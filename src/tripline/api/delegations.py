@@ -52,16 +52,13 @@ async def delegate(request: Call) -> ASGIApp:
 )
 async def take_back(request: Call) -> ASGIApp:
     """Take a vehicle back from a company; the rights of its people on the vehicle end at once."""
-    context = context_of(request)
-    actor = await permission.permitted(request)
-    to_company_id = parameters.to_company_id(request)
-    vehicle_id = parameters.vehicle_id(request)
-    taken_back = await context.store.write(
-        lambda tx: service.take_back(
-            tx, **changes.by(request, actor), vehicle_id=vehicle_id, to_company_id=to_company_id
-        )
-    )
-    notifications.send(context.signals, notifications.sensors_changed(taken_back.sensors))
+
+    def work(tx: WriteTx, by: changes.By) -> service.TakenBack:
+        to_company_id, vehicle_id = parameters.to_company_id(request), parameters.vehicle_id(request)
+        return service.take_back(tx, **by, vehicle_id=vehicle_id, to_company_id=to_company_id)
+
+    taken_back = await changes.made(request, work)
+    notifications.send(context_of(request).signals, notifications.sensors_changed(taken_back.sensors))
     return answers.ok({})
 
 

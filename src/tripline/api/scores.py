@@ -5,18 +5,17 @@ Paths carry the version of their family (spec/interface, Versioning).
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import Any, Final
 
 import msgspec
 from litestar.types import ASGIApp
 from msgspec import UNSET, UnsetType
 
 from tripline.domain import access
-from tripline.domain.access import Action, Actor, Scope, Thing
+from tripline.domain.access import Action, Actor, Thing
 from tripline.http import answers, pages, parameters, permission, reads
-from tripline.http.context import Call, context_of
+from tripline.http.context import Call
 from tripline.http.operations import operation
-from tripline.later import Later
 from tripline.services import admission
 from tripline.services.scores import reads as service
 from tripline.store.accounts.accounts import Known
@@ -27,42 +26,13 @@ from tripline.store.transactions import ReadTx
 from tripline.wire.rest.base import Id, Page, id_or_unset
 from tripline.wire.rest.scores import AccumulatedScore, DrivingScore, GpsEvent, number
 
-if TYPE_CHECKING:
-    from tripline.scoring import measures
-    from tripline.services.scores import explanation
-else:
-    # They import numpy, which is loaded on first use.
-    measures = Later("tripline.scoring.measures")
-    explanation = Later("tripline.services.scores.explanation")
-
-R_co = TypeVar("R_co", covariant=True)
-
-
-class _Find(Protocol[R_co]):
-    """Reads the record of a vehicle or trip."""
-
-    def __call__(self, tx: ReadTx, /, *, actor: Actor, of: str) -> R_co: ...
-
-
-class _Read(Protocol):
-    """Reads the rows of a page."""
-
-    def __call__(self, tx: ReadTx, owner: Owner, owner_id: str, span: Span, by: By, /) -> Sequence[Row]: ...
-
-
-class _ReadWhole(Protocol):
-    """Builds the statement that reads the rows of a page."""
-
-    def __call__(
-        self, owner: Owner, owner_id: str, span: Span, by: By, /, *, known: Known, scope: Scope
-    ) -> WholePage: ...
-
 
 class _Kind(msgspec.Struct, frozen=True):
     """How to read pages of one kind of record."""
 
-    read: _Read
-    whole: _ReadWhole
+    read: Callable[[ReadTx, Owner, str, Span, By], Sequence[Row]]
+    whole: Callable[..., WholePage]
+    """Builds the statement that reads the rows of a page."""
     record: Callable[[Row], Any]
 
 
@@ -111,17 +81,13 @@ async def driver_events(request: Call) -> ASGIApp:
 )
 async def vehicle_stat(request: Call) -> ASGIApp:
     """The vehicle's accumulated score."""
-    total = await _one(request, "vehicleId", service.vehicle_total)
-    return answers.ok(
-        AccumulatedScore(
-            Id(total.vehicle_id),
-            total.created_ms,
-            id_or_unset(total.user_id),
-            total.trips,
-            total.score,
-            number(total.distance_m),
-        )
-    )
+
+    def work(tx: ReadTx, actor: Actor) -> AccumulatedScore:
+        total = service.vehicle_total(tx, actor=actor, of=parameters.path_id(request, "vehicleId"))
+        driver, distance_m = id_or_unset(total.user_id), number(total.distance_m)
+        return AccumulatedScore(Id(total.vehicle_id), total.created_ms, driver, total.trips, total.score, distance_m)
+
+    return await reads.one(request, work)
 
 
 @operation(
@@ -133,17 +99,11 @@ async def vehicle_stat(request: Call) -> ASGIApp:
 )
 async def trip_score(request: Call) -> ASGIApp:
     """The trip's score."""
-    return answers.ok(_score(await _one(request, "tripId", service.trip_score)))
 
+    def work(tx: ReadTx, actor: Actor) -> DrivingScore:
+        return _score(service.trip_score(tx, actor=actor, of=parameters.path_id(request, "tripId")))
 
-async def _one(request: Call, name: str, find: _Find[R_co]) -> R_co:
-    """The record of the object in the path; refusals in the order of spec/rest 3.3."""
-
-    def work(tx: ReadTx) -> R_co:
-        actor = permission.permitted_in(tx, request)
-        return find(tx, actor=actor, of=parameters.path_id(request, name))
-
-    return await context_of(request).store.read_short(work)
+    return await reads.one(request, work)
 
 
 async def _page(request: Call, owner: Owner, what: _Kind) -> Page:
@@ -185,8 +145,7 @@ def _told(by: By) -> str | UnsetType:
 
 def _first_field(row: Row) -> str:
     """The id of a score or an event."""
-    known: str = row[0]
-    return known
+    return str(row[0])
 
 
 def _score(row: Row) -> DrivingScore:

@@ -206,7 +206,7 @@ async def count(request: Call) -> ASGIApp:
     def mounted() -> bool | None:
         return parameters.query_flag(request.query_params, "mounted")
 
-    counted = await counts.of_whom_asked(
+    return await counts.of_whom_asked(
         request,
         owned=lambda tx, actor, company_id: service.count_owned(
             tx, actor=actor, company_id=company_id, mounted=mounted()
@@ -215,4 +215,3 @@ async def count(request: Call) -> ASGIApp:
             tx, actor=actor, service_type=service_type, mounted=mounted()
         ),
     )
-    return answers.ok(counted)

@@ -7,8 +7,8 @@ from litestar.types import ASGIApp
 
 from tripline.domain.access import Action, Actor, Thing
 from tripline.domain.ids import VehicleId
-from tripline.domain.stored_trips import JudgedTrip, StoredEvent, StoredMicrotrip, StoredTrip
-from tripline.http import answers, pages, parameters, permission, reads
+from tripline.domain.stored_trips import StoredEvent, StoredTrip
+from tripline.http import pages, parameters, reads
 from tripline.http.context import Call, context_of
 from tripline.http.operations import operation
 from tripline.services import admission
@@ -42,13 +42,12 @@ async def list_trips(request: Call) -> ASGIApp:
 )
 async def read_latest_trip(request: Call) -> ASGIApp:
     """The vehicle's newest trip."""
-    context = context_of(request)
 
-    def work(tx: ReadTx) -> StoredTrip:
-        actor = permission.permitted_in(tx, request)
-        return trip_lists.latest_trip(tx, actor=actor, vehicle_id=parameters.vehicle_id(request))
+    def work(tx: ReadTx, actor: Actor) -> rest_trips.TripRecord:
+        found = trip_lists.latest_trip(tx, actor=actor, vehicle_id=parameters.vehicle_id(request))
+        return rest_trips.trip_record(found, context_of(request).time_zone)
 
-    return answers.ok(rest_trips.trip_record(await context.store.read_short(work), context.time_zone))
+    return await reads.one(request, work)
 
 
 @operation(
@@ -60,11 +59,11 @@ async def read_latest_trip(request: Call) -> ASGIApp:
 async def read_latest_microtrip(request: Call) -> ASGIApp:
     """The vehicle's newest microtrip."""
 
-    def work(tx: ReadTx) -> StoredMicrotrip:
-        actor = permission.permitted_in(tx, request)
-        return trip_lists.latest_microtrip(tx, actor=actor, vehicle_id=parameters.vehicle_id(request))
+    def work(tx: ReadTx, actor: Actor) -> rest_trips.MicrotripRecord:
+        vehicle_id = parameters.vehicle_id(request)
+        return rest_trips.microtrip_record(trip_lists.latest_microtrip(tx, actor=actor, vehicle_id=vehicle_id))
 
-    return answers.ok(rest_trips.microtrip_record(await context_of(request).store.read_short(work)))
+    return await reads.one(request, work)
 
 
 @operation(
@@ -84,13 +83,12 @@ async def list_events(request: Call) -> ASGIApp:
 @operation("GET", "/api/tre/v1/trip/{tripId}", access=Action.DRIVING_READ, answer=rest_trips.JudgedTripRecord)
 async def read(request: Call) -> ASGIApp:
     """A trip."""
-    context = context_of(request)
 
-    def work(tx: ReadTx) -> JudgedTrip:
-        actor = permission.permitted_in(tx, request)
-        return trip_lists.read_trip(tx, actor=actor, trip_id=parameters.trip_id(request))
+    def work(tx: ReadTx, actor: Actor) -> rest_trips.JudgedTripRecord:
+        found = trip_lists.read_trip(tx, actor=actor, trip_id=parameters.trip_id(request))
+        return rest_trips.judged_trip_record(found, context_of(request).time_zone)
 
-    return answers.ok(rest_trips.judged_trip_record(await context.store.read_short(work), context.time_zone))
+    return await reads.one(request, work)
 
 
 @operation(

@@ -152,14 +152,13 @@ async def count(request: Call) -> ASGIApp:
             with_sensor=parameters.query_flag(query, "sensor"), driving=parameters.query_flag(query, "driving")
         )
 
-    counted = await counts.of_whom_asked(
+    return await counts.of_whom_asked(
         request,
         owned=lambda tx, actor, company_id: service.count_owned(tx, actor=actor, company_id=company_id, which=which()),
         within=lambda tx, actor, service_type: service.count_in_service_type(
             tx, actor=actor, service_type=service_type, which=which()
         ),
     )
-    return answers.ok(counted)
 
 
 async def _moved(request: Call, event: vehicles.VehicleEvent) -> ASGIApp:

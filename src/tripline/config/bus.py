@@ -95,7 +95,7 @@ def verify(settings: Bus) -> None:
 
 def _verify_network(settings: Bus, found: list[str]) -> None:
     """Require TLS to other machines, unless the operator declares the network trusted."""
-    beyond = [each for each in found if not _is_loopback(_host(each))]
+    beyond = [each for each in found if not is_loopback(_host(each))]
     if beyond and not settings.security.endswith("ssl") and not settings.trusted_network:
         raise BusSettingError(
             f"bus.security is {settings.security}: messages would go to {beyond[0]} in clear text. "
@@ -144,7 +144,8 @@ def _topic(setting: str, topic: str) -> None:
         )
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """True if only this machine can reach the host."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

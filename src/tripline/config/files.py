@@ -124,7 +124,7 @@ def verify(config: Config) -> None:
         )
     if bool(config.tls.cert) != bool(config.tls.key):
         raise WrongSettingError("tls.cert and tls.key belong together: set both or neither.")
-    if config.https is False and not is_loopback(config.host) and not config.behind_proxy:
+    if config.https is False and not config_bus.is_loopback(config.host) and not config.behind_proxy:
         raise WrongSettingError(
             f"Plain HTTP on {config.host} would send passwords in clear text: "
             "use HTTPS, a loopback host, or --behind-proxy when a proxy in front does HTTPS."
@@ -172,18 +172,10 @@ def _is_port(text: str | None, default: str | None) -> bool:
     return text is None or (text != default and text == str(int(text)) and 0 < int(text) < 2**16)
 
 
-def is_loopback(host: str) -> bool:
-    """True if only this machine can reach the host."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
 def uses_https(config: Config) -> bool:
     """True if the HTTP listeners use HTTPS: as set, otherwise exactly when the host is not loopback."""
     if config.https is None:
-        return not is_loopback(config.host)
+        return not config_bus.is_loopback(config.host)
     return config.https
 
 

@@ -124,7 +124,7 @@ class Listeners:
             self.http = {"health": self._api}
         self.api_port = sockets.port_of(self._api)
         serves = self._analytics is not None
-        if serves and not config_files.is_loopback(config.host) and config.host not in sockets.EVERY_ADDRESS:
+        if serves and not config_bus.is_loopback(config.host) and config.host not in sockets.EVERY_ADDRESS:
             # Health and metrics use the API port's loopback side, which a single specific address leaves out.
             self.http["health"] = self._bind(LOOPBACK, self.api_port, "health")
 

@@ -130,9 +130,9 @@ def wired(
         workers += [check.run, Deliverer(here=roster, node=node, store=of_devices["store"], signals=signals).run]
     if presence is not None:
         workers.append(partial(presence.run, ingress.listener.roster.heard if ingress else tuple))
-    contexts = None
+    process, contexts = _process(config, clock, api_port, readiness, settings), None
     if does("api"):
-        contexts = _contexts(config, base, others, ingress, node, token_key, api_port, readiness, settings)
+        contexts = _contexts(config, base, others, ingress, node, token_key, process)
         accounts = contexts.accounts
         workers += [
             partial(accounts.browsers.run, store),
@@ -162,7 +162,7 @@ def wired(
     if presence is not None:
         Answering(node=node, signals=signals, is_behind=lambda: check is not None and check.is_behind)
     if contexts is None:
-        http = create_app((health,), {"process": _process(config, clock, api_port, readiness, settings)})
+        http = create_app((health,), {"process": process})
     else:
         http = create_app(
             (*families.FAMILIES, *pages.FAMILIES),
@@ -219,9 +219,7 @@ def _contexts(
     ingress: Ingress | None,
     node: Node,
     token_key: bytes,
-    api_port: int,
-    readiness: Readiness,
-    settings: Callable[[], Sequence[InForce]],
+    process: Process,
 ) -> Contexts:
     ids, signals, clock = base["ids"], base["signals"], base["clock"]
     store = RequestStore(base["store"], readers=config.store.readers, writers=config.store.writers)
@@ -234,7 +232,7 @@ def _contexts(
         context=Context(
             store=store, ids=ids, signals=signals, clock=clock, time_zone=zoneinfo.ZoneInfo(config.time_zone)
         ),
-        process=_process(config, clock, api_port, readiness, settings),
+        process=process,
         accounts=Accounts(
             tokens=Tokens(key=token_key, settings=config.tokens),
             passwords=Passwords(config.passwords),
