@@ -1,7 +1,4 @@
-"""Registering, changing, deleting and listing a company's administrators (spec/rest 7.1).
-
-Not here: the administrator that a company is registered with (`companies.py`), directors and drivers (`users.py`).
-"""
+"""Registering, changing, deleting and listing a company's administrators (spec/rest 7.1)."""
 
 from functools import partial
 

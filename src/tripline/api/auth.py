@@ -3,8 +3,6 @@
 The body is JSON whatever its Content-Type: an existing client sends it as a form, with `! ' ( ) *` percent-encoded
 inside the values. Only when such a log-in fails are those five decoded and the credentials tried once more, so that a
 password that really contains `%21` works too.
-
-Not here: changing and setting a password (`passwords.py`).
 """
 
 from typing import Any, Final

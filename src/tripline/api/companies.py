@@ -1,7 +1,4 @@
-"""Registering, reading, changing, deleting and listing companies, and the vehicles one owns (spec/rest 7.1).
-
-Not here: a company's administrators (`administrators.py`), its delegations (`delegations.py`).
-"""
+"""Registering, reading, changing, deleting and listing companies, and the vehicles one owns (spec/rest 7.1)."""
 
 from collections.abc import Container
 from typing import Any, Final

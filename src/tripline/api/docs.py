@@ -1,7 +1,7 @@
 """The documentation, served by the program itself: the OpenAPI and AsyncAPI documents, and a page to read the first.
 
 The page works without any other network: the viewer is part of the package (`viewer/`), and the page's policy forbids
-every other address. Not here: how the documents are made (`api/documents/openapi.py`, `api/documents/asyncapi.py`).
+every other address.
 """
 
 from typing import Final

@@ -1,7 +1,6 @@
 """The families of REST operations, and the sources of their documentation.
 
-Each family is a module beside this one. Not here: the application that serves them
-(`http/application.py`).
+Each family is a module beside this one.
 """
 
 from typing import Any, Final

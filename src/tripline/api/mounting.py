@@ -1,7 +1,4 @@
-"""Putting sensors on vehicles and taking them off (spec/rest 7.4, spec/rpc 6.2, spec/gaps G8, G11, G12).
-
-Not here: registering and reading sensors (`sensors.py`).
-"""
+"""Putting sensors on vehicles and taking them off (spec/rest 7.4, spec/rpc 6.2, spec/gaps G8, G11, G12)."""
 
 from litestar.types import ASGIApp
 

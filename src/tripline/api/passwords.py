@@ -1,7 +1,4 @@
-"""Changing one's password, asking for a link by mail, and setting a password with it (spec/rest 2).
-
-Not here: the page behind the link (`portal/account/passwords.py`), log-in (`auth.py`).
-"""
+"""Changing one's password, asking for a link by mail, and setting a password with it (spec/rest 2)."""
 
 from litestar.types import ASGIApp
 

@@ -1,7 +1,4 @@
-"""Registering, finding, changing, listing, counting and deleting sensors (spec/rest 7.4).
-
-Not here: mounting them (`mounting.py`), importing them from files (`imports.py`).
-"""
+"""Registering, finding, changing, listing, counting and deleting sensors (spec/rest 7.4)."""
 
 from typing import Final
 

@@ -1,7 +1,4 @@
-"""The caller's own account sessions: who is logged in where, and ending that (spec/rest 2.1).
-
-Not here: opening one over REST (`auth.py`), signing in with a browser (`portal/`).
-"""
+"""The caller's own account sessions: who is logged in where, and ending that (spec/rest 2.1)."""
 
 from typing import Final
 

@@ -1,7 +1,4 @@
-"""Share links over REST: making one, listing and ending them (spec/rest 10.9).
-
-Not here: the pages behind links (`portal/sharing/`).
-"""
+"""Share links over REST: making one, listing and ending them (spec/rest 10.9)."""
 
 from litestar.types import ASGIApp
 

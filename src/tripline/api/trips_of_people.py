@@ -1,7 +1,4 @@
-"""The trips that a director or driver drove, and the latest of them (spec/rest 7.2).
-
-Not here: trips of a vehicle (`trips.py`), scores and GPS events of a driver (`scores.py`).
-"""
+"""The trips that a director or driver drove, and the latest of them (spec/rest 7.2)."""
 
 from functools import partial
 from typing import Final

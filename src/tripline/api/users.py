@@ -1,7 +1,5 @@
 """Directors and drivers: registering, reading, changing, deleting, counting and listing them; finding a person by
 e-mail address (spec/rest 7.2).
-
-Not here: their trips (`trips_of_people.py`), administrators (`administrators.py`).
 """
 
 from functools import partial

@@ -1,7 +1,4 @@
-"""Registering, reading, changing, activating, deleting and counting vehicles (spec/rest 7.3).
-
-Not here: who manages and who drives one (`assignments.py`), a company's list (`companies.py`), trips (`trips.py`).
-"""
+"""Registering, reading, changing, activating, deleting and counting vehicles (spec/rest 7.3)."""
 
 from typing import Final
 

@@ -1,7 +1,4 @@
-"""Reads the settings of the message bus together: brokers, topics, contradictions (`config.Bus`).
-
-Not here: the single settings (`config/`), the options of the client library (`adapters/kafka/options.py`).
-"""
+"""Reads the settings of the message bus together: brokers, topics, contradictions (`config.Bus`)."""
 
 import ipaddress
 import re

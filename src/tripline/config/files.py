@@ -2,8 +2,6 @@
 
 The order is file, then variables, then flags; the last one that names a setting decides. An unknown name refuses to
 start with one line that names the nearest known one. Contradictions between settings are detected here too (`verify`).
-
-Not here: the settings themselves, their defaults and meanings (`config/`).
 """
 
 import difflib

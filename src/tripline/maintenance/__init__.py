@@ -1,4 +1,1 @@
-"""The work of commands in a data folder, with or without a running server.
-
-Not here: the output of commands (`cli/`), the server (`app.py`).
-"""
+"""The work of commands in a data folder, with or without a running server."""

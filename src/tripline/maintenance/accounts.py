@@ -1,7 +1,4 @@
-"""Commands that create, list, disable, enable and sign in accounts, with or without a running server.
-
-Not here: the output of commands (`cli/accounts.py`).
-"""
+"""Commands that create, list, disable, enable and sign in accounts, with or without a running server."""
 
 from collections.abc import Callable
 from functools import partial

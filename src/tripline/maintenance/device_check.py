@@ -2,7 +2,7 @@
 
 The command adds a watch of the sensor (a row that expires), the pipeline records incoming messages, and the command
 reads the records. It writes twice, and once every few minutes: each write of another process makes the pipeline reload
-its tracks. Not here: the output (`cli/device.py`).
+its tracks.
 """
 
 import asyncio

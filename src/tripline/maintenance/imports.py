@@ -1,7 +1,4 @@
-"""Registering the rows of a CSV file, with or without a running server.
-
-Not here: the output of the command (`cli/imports.py`).
-"""
+"""Registering the rows of a CSV file, with or without a running server."""
 
 from pathlib import Path
 

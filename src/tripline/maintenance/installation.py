@@ -1,8 +1,6 @@
 """Upgrades an installation to the current schema, and examines it.
 
 Both work with or without a running server.
-
-Not here: the output of commands (`cli/`), the server (`app.py`).
 """
 
 import asyncio

@@ -1,7 +1,4 @@
-"""Rescoring trips from the command line, with or without running servers.
-
-Not here: the output (`cli/rescore.py`), the work itself (`services/scores/rescore.py`).
-"""
+"""Rescoring trips from the command line, with or without running servers."""
 
 import zoneinfo
 from functools import partial

@@ -6,8 +6,6 @@ PostgreSQL: COPY, or where rows may be there already one `INSERT ... SELECT` of 
 
 Very many rows, of an import, go through tables in memory on SQLite (`staged`): the one transaction that inserts them is
 shorter then, and devices wait for it. Columns in which all rows are equal are not staged.
-
-Not here: which rows (`store/trips/batch_rows.py`, `store/ingest/rejected.py`, `store/fleet/imports.py`).
 """
 
 import asyncio

@@ -3,8 +3,6 @@ full.
 
 People know a vehicle by the four digits that its number ends with, and a telephone or a serial number by its last
 digits. Blanks and hyphens are written here and there, so that they do not count; nor does letter case.
-
-Not here: beginnings (`prefixes.py`).
 """
 
 from typing import Any, Final

@@ -1,8 +1,7 @@
 """Rows of exports and the pieces of their files.
 
 A process that makes an export names itself in the row and renews its sign of life with every piece; another process
-replaces a silent one. Its writes apply only while it owns the export. Not here: the content of files
-(`services/exports.py`).
+replaces a silent one. Its writes apply only while it owns the export.
 """
 
 from collections.abc import Sequence

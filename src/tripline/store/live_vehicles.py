@@ -1,7 +1,4 @@
-"""Rows of the live map: positions by the number of their change, and the vehicles with a position within a scope.
-
-Not here: writing positions and their numbers (`positions.py`), which vehicles a principal may see (`reach.py`).
-"""
+"""Rows of the live map: positions by the number of their change, and the vehicles with a position within a scope."""
 
 from collections.abc import Sequence
 from functools import cache

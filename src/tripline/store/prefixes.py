@@ -3,8 +3,6 @@
 "sn-09" begins "SN-09", "Sn-09", "sN-09" and "sn-09": four ranges. Digits, signs and Hangul have one form, so that a
 number or a Korean name is one range. Letters beyond the first few stay in the range of those before, and the rows in it
 are compared one by one.
-
-Not here: the lists that are searched (`lists.py`).
 """
 
 from functools import lru_cache

@@ -1,7 +1,4 @@
-"""The parts that receive data from devices and customers' systems, connected: gateway, pipeline, bus.
-
-Not here: the other parts (`wiring/server.py`), their adapters (`wiring/adapters.py`).
-"""
+"""The parts that receive data from devices and customers' systems, connected: gateway, pipeline, bus."""
 
 import zoneinfo
 from collections.abc import Callable, Coroutine

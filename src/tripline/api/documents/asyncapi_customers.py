@@ -1,7 +1,4 @@
-"""The part of the AsyncAPI document about customers' systems: pushes to their servers, messages on their bus.
-
-Not here: the schemas (`asyncapi_schemas.py`).
-"""
+"""The part of the AsyncAPI document about customers' systems: pushes to their servers, messages on their bus."""
 
 from typing import Any, Final
 

@@ -1,7 +1,4 @@
-"""The part of the AsyncAPI document about devices: their messages, and calls to them.
-
-Not here: the schemas of messages (`asyncapi_schemas.py`).
-"""
+"""The part of the AsyncAPI document about devices: their messages, and calls to them."""
 
 from typing import Any, Final
 

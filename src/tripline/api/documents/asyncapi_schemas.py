@@ -2,8 +2,6 @@
 
 A device may write a number as text and a text as a number, may omit any key and add others: the schemas allow all
 input that Tripline accepts, and mark the keys that the interface requires (`x-mandatory`).
-
-Not here: the channels (`asyncapi.py`).
 """
 
 from typing import Any, Final

@@ -3,8 +3,6 @@
 A struct of a request has a default for every field, so that the domain refuses missing values with its own sentence;
 the operation declares the required fields. A struct of an answer always sends its fields, except those that may be
 `UNSET`.
-
-Not here: the operations and their errors (`openapi.py`).
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,6 @@
 """One-time links by the hash of their token; an account has at most one for each purpose.
 
 The token itself grants the link's purpose, so queries take no scope.
-
-Not here: making and spending them (`services/accounts/links.py`).
 """
 
 from enum import StrEnum

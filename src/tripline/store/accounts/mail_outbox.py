@@ -2,8 +2,6 @@
 
 A row names the letter and its recipient; other contents are read at sending. A parked row is never due: it waits for a
 person.
-
-Not here: the letters (`services/accounts/letters.py`), sending (`services/accounts/postman.py`).
 """
 
 from collections.abc import Sequence

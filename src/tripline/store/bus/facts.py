@@ -1,7 +1,4 @@
-"""The sensors, vehicles and people that a batch of customers' messages names, read in a few statements.
-
-Not here: trips and records (`store/trips/bus_trips.py`).
-"""
+"""The sensors, vehicles and people that a batch of customers' messages names, read in a few statements."""
 
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final

@@ -3,8 +3,6 @@
 Left to itself SQLite does this inside a commit, and every message of that commit waits until some thousand pages are
 copied. Here a thread of its own copies them while the writer goes on; only the few pages that came meanwhile are copied
 between two transactions of the writer, which lets the log begin anew.
-
-Not here: transactions (`sqlite.py`).
 """
 
 import math

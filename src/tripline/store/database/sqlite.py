@@ -3,8 +3,6 @@
 WAL with `synchronous=FULL`: a commit that returned survives a power cut. Device messages are written before all other
 waiting work. Other processes may use the file at the same time; writers wait for each other up to
 `files.BUSY_MS`.
-
-Not here: tables (`tables.py`), migrations (`store/migrate.py`), carrying the log over (`checkpoints.py`).
 """
 
 import asyncio

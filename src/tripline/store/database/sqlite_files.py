@@ -1,7 +1,4 @@
-"""Check SQLite database files from outside: for damage, and for write access.
-
-Not here: transactions (`sqlite.py`), bringing a file to the present schema (`store/migrate.py`).
-"""
+"""Check SQLite database files from outside: for damage, and for write access."""
 
 import contextlib
 import shutil

@@ -1,8 +1,6 @@
 """Device events as they are read back: pages of a vehicle by key, newest first or oldest first.
 
 The caller has asked before whether the vehicle is inside the scope (`vehicles.inside`).
-
-Not here: writing them (`store/trips/batch_rows.py`), the newest of each attribute (`latest_values.py`).
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,4 @@
-"""Latest values of sensors: the newest payload of each attribute event, and the boxes' reports about themselves.
-
-Not here: writing them (`store/trips/batch_rows.py`), the device events that carried most of them (`events.py`).
-"""
+"""Latest values of sensors: the newest payload of each attribute event, and the boxes' reports about themselves."""
 
 from typing import Final
 

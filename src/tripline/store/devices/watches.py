@@ -1,8 +1,6 @@
 """Devices watched with `tripline device check`, and the traces of their messages.
 
 A watch expires by itself (`until_ms`); its trace covers only the last minutes.
-
-Not here: writing traces (`services/ingest/traces.py`), reading them (`services/device_check.py`).
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,4 @@
-"""Rows of relations between companies: candidates for delegation, and recipients of delegations.
-
-Not here: the delegations (`delegations.py`).
-"""
+"""Rows of relations between companies: candidates for delegation, and recipients of delegations."""
 
 from collections.abc import Sequence
 from typing import Any, Final

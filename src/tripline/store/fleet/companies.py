@@ -1,4 +1,4 @@
-"""Rows of companies. Not here: delegations between them (`delegations.py`), candidates (`candidates.py`)."""
+"""Rows of companies."""
 
 from collections.abc import Sequence
 from typing import Any, Final

@@ -1,8 +1,4 @@
-"""Rows of delegations: vehicles that are delegated to companies.
-
-Not here: rights of people on vehicles, which hang on delegations (`rights.py`); pages of the vehicles themselves
-(`vehicles.py`).
-"""
+"""Rows of delegations: vehicles that are delegated to companies."""
 
 from collections.abc import Sequence
 from typing import Any, Final

@@ -1,8 +1,6 @@
 """Import drafts.
 
 A draft is inside its owner's scope; background work has the scope of everything.
-
-Not here: the rows of drafts (`import_rows.py`).
 """
 
 from collections.abc import Sequence

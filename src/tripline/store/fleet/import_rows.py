@@ -3,8 +3,6 @@
 A row's names are stored as hashes, so that the first row with a name is one probe of an index.
 
 No function takes a scope: the caller checked access to the draft (`import_drafts.find`), or works for its owner.
-
-Not here: computing verdicts (`services/imports/draft_rows.py`).
 """
 
 from collections.abc import Sequence

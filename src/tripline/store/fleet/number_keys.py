@@ -1,7 +1,4 @@
-"""Vehicles and sensors by number, typed in any form: by its key (`domain/keys.py`).
-
-Not here: searches by a part of a number (`store/listing/`).
-"""
+"""Vehicles and sensors by number, typed in any form: by its key (`domain/keys.py`)."""
 
 from typing import Final
 

@@ -1,7 +1,4 @@
-"""Rows of vehicles.
-
-Not here: the companies they are delegated to (`delegations.py`).
-"""
+"""Rows of vehicles."""
 
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple

@@ -1,7 +1,4 @@
-"""Changes of sensors' vehicles and of their drivers, from history: for messages older than the last of them.
-
-Not here: vehicle and driver at an instant (`domain/mountings.py`), writing history (`store/fleet/history.py`).
-"""
+"""Changes of sensors' vehicles and of their drivers, from history: for messages older than the last of them."""
 
 from typing import Any, Final
 

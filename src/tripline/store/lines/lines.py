@@ -3,7 +3,7 @@ and the changes of a line, newest first.
 
 Lines are read with their devices, under a scope (`store/fleet/sensors.py`); callers of these functions check access
 first. A carrier's actions on devices happened outside, to a device that its account has access to; so their statements
-name the row alone. Not here: changes of lines (`services/lines/`), completed actions (`actions.py`).
+name the row alone.
 """
 
 from collections.abc import Sequence

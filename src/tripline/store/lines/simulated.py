@@ -1,7 +1,4 @@
-"""Rows of the simulated carrier: which request lifted the pause of a line last.
-
-Not here: the simulated carrier itself (`adapters/carrier/simulated.py`).
-"""
+"""Rows of the simulated carrier: which request lifted the pause of a line last."""
 
 from typing import Final
 

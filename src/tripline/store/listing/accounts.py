@@ -1,7 +1,6 @@
 """The list of all accounts of the installation, by e-mail address, and how many they are.
 
-For platform administrators, so it takes no scope. Not here: the people of a company (`people.py`), one account
-(`store/accounts/directory.py`).
+For platform administrators, so it takes no scope.
 """
 
 from typing import Final

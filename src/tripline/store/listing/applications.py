@@ -1,7 +1,6 @@
 """The list of applications for a service account, and how many they are.
 
-For platform administrators, so it takes no scope. Not here: one application, and deciding it
-(`store/accounts/applications.py`).
+For platform administrators, so it takes no scope.
 """
 
 from typing import Final

@@ -1,7 +1,4 @@
-"""The lists of delegations of vehicles between companies, each of one side, and how many they are.
-
-Not here: the delegations of a single vehicle, and delegating (`store/fleet/delegations.py`).
-"""
+"""The lists of delegations of vehicles between companies, each of one side, and how many they are."""
 
 from enum import Enum
 from functools import cache, partial

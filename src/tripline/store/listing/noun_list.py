@@ -1,7 +1,4 @@
-"""Lists of one noun: the records that a list shows, and its filters as fields of a struct.
-
-Not here: finding the rows (`engine.py`), the noun's columns and filters (its own module).
-"""
+"""Lists of one noun: the records that a list shows, and its filters as fields of a struct."""
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum

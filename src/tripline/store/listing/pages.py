@@ -1,6 +1,6 @@
 """Pages of lists: which one to read, and its rows.
 
-A page starts behind the place of a row, never at a number of rows. Not here: finding the rows (`engine.py`).
+A page starts behind the place of a row, never at a number of rows.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,7 +1,4 @@
-"""The list of a company's people with one role, and how many they are.
-
-Not here: finding people of every company within a scope (`numbers.py`).
-"""
+"""The list of a company's people with one role, and how many they are."""
 
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """The list of services: each service type, its operator, and the numbers of its vehicles, sensors and
 accounts.
-
-Not here: the companies of one service type (`companies.py`).
 """
 
 from typing import Final

@@ -1,7 +1,7 @@
 """Rows of parked messages, and the sizes of the backlogs: people inspect and resend them; unfinished resend
 requests.
 
-Works beside a running server and without one. Not here: the pusher's queries (`queue.py`).
+Works beside a running server and without one.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """The push outbox as the pusher uses it: receivers, their messages by number, results of attempts.
 
 A receiver is a company and one of its two addresses. Nothing here takes a scope: it serves every company and displays
-nothing. Not here: adding messages (`outbox.py`), parked ones (`parked.py`).
+nothing.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """The state of customers' servers: unresponsive receivers, and the ends of pauses (spec/push 3).
 
-Callers check the scope. Not here: the messages (`queue.py`, `parked.py`).
+Callers check the scope.
 """
 
 from collections.abc import Iterable

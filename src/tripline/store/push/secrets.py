@@ -1,7 +1,4 @@
-"""Rows of the secrets that sign pushed messages: one per company, made on first use.
-
-Not here: access to secrets (`services/push/secrets.py`), signing (`services/push/secrets.py`).
-"""
+"""Rows of the secrets that sign pushed messages: one per company, made on first use."""
 
 from typing import Final
 

@@ -1,8 +1,7 @@
 """Rows of calls to devices: requests, answers and outcomes, and reading them back: one, the newest, pages by key.
 
 Callers check access to the sensor, or process answers of devices. A sensor goes from vehicle to vehicle: of its
-calls those are shown that were within the scope when they were made. Not here: activations waiting for their result
-(`activations.py`).
+calls those are shown that were within the scope when they were made.
 """
 
 from collections.abc import Collection, Iterable, Sequence

@@ -1,7 +1,6 @@
 """Rows of the time that trips cover, and the trips of a vehicle that share time with one or arrived beside it.
 
-The scorer works for everyone, so nothing here takes a scope. Not here: finding duplicates
-(`services/scores/duplicates.py`).
+The scorer works for everyone, so nothing here takes a scope.
 """
 
 from collections.abc import Sequence

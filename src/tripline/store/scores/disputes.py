@@ -1,7 +1,4 @@
-"""Rows of disputes of scores, and the events that accepted ones annul.
-
-Not here: the states of a dispute (`domain/disputes.py`), permissions (`services/scores/disputes.py`).
-"""
+"""Rows of disputes of scores, and the events that accepted ones annul."""
 
 from functools import cache
 from typing import Any, Final, NamedTuple

@@ -1,7 +1,7 @@
 """Rows of rankings: the vehicles and drivers of each company by their badness in each day, week and month.
 
 They change with the sums, in the same transaction, so a page is a walk along an index (decision 308). The caller
-checked that the company is inside the scope. Not here: sums (`sums.py`), percentiles (`standings.py`).
+checked that the company is inside the scope.
 """
 
 from collections.abc import Mapping

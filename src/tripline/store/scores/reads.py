@@ -3,8 +3,6 @@
 A page of a vehicle or driver walks the index (owner, time, ...) from the place of the offset, so the thousandth page
 costs as much as the first. The time is that of the analysis or of the event; for a score, the start of its trip. The
 caller checks access to the owner (`vehicles.inside`, `accounts.inside`, `trips.trip_inside`).
-
-Not here: writing them (`store/scores/scores.py`).
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,4 @@
-"""Rows of rescorings.
-
-Not here: the selection of trips (`rescore.py`), the states of a rescoring (`domain/rescorings.py`).
-"""
+"""Rows of rescorings."""
 
 from functools import cache
 from typing import Any, Final

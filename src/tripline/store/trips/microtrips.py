@@ -2,8 +2,6 @@
 
 The caller has asked before whether the trip or vehicle
 is inside the scope (`trips.trip_inside`, `vehicles.inside`).
-
-Not here: trips (`trips.py`), writing both (`batch_rows.py`).
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,4 @@
-"""The ends of trips: the first and last position of their samples.
-
-Not here: every sample of a trip (`microtrips.py`), words for a position.
-"""
+"""The ends of trips: the first and last position of their samples."""
 
 import math
 from collections import deque

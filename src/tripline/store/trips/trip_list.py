@@ -5,7 +5,7 @@ of them, merged; of more vehicles, a walk along the trips of the service type, e
 goes from window to window of some `CHUNK` trips. A page ends after `CHUNKS` windows even if its filters let few trips
 pass: it then has fewer rows, and the next page continues where it ended.
 
-The caller checked that vehicle, driver and company are inside the scope. Not here: trips by creation (`trips.py`).
+The caller checked that vehicle, driver and company are inside the scope.
 """
 
 from collections.abc import Iterator

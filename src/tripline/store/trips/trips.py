@@ -1,8 +1,6 @@
 """Trips as they are read back: pages by key, newest first or oldest first, and counts up to a bound.
 
 The caller has asked before whether the vehicle or person is inside the scope (`vehicles.inside`, `accounts.inside`).
-
-Not here: microtrips (`microtrips.py`), writing both (`batch_rows.py`), who may see which trip (`domain/access.py`).
 """
 
 from collections.abc import Sequence
