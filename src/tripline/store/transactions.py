@@ -38,6 +38,8 @@ from tripline.store.database.faults import Troubles
 T = TypeVar("T")
 AnyRow: TypeAlias = Row[*tuple[Any, ...]]
 """A row of an answer: its columns by position, and by name as attributes."""
+AMONG: Final = 500
+"""Keys in one statement."""
 LONGEST_REQUEST_S: Final = 20.0
 """How long a read of a request may take, without its wait for a thread."""
 
@@ -130,6 +132,12 @@ class ReadTx:
     def all(self, statement: Executable, parameters: Any = None) -> Sequence[AnyRow]:
         """Every row of the answer."""
         return self.connection.execute(statement, parameters).all()
+
+    def all_among(self, keys: Iterable[Any], statement: Executable) -> list[AnyRow]:
+        """Every row of a statement for some of the keys at a time, in order: its value `among`. None is no key."""
+        ordered = sorted(key for key in keys if key is not None)
+        parts = (ordered[start : start + AMONG] for start in range(0, len(ordered), AMONG))
+        return [row for part in parts for row in self.all(statement, {"among": part})]
 
     def one(self, statement: Executable, parameters: Any = None) -> AnyRow | None:
         """The only row of the answer, or None."""

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Select, bindparam, select
+from sqlalchemy import bindparam, select
 
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
@@ -13,9 +13,6 @@ from tripline.store.ingest import mountings
 from tripline.store.ingest.mountings import CHANGED_MS
 from tripline.store.tables import account, sensor, vehicle, vehicle_user
 from tripline.store.transactions import ReadTx, WriteTx
-
-AT_ONCE: Final = 500
-"""Ids in one statement."""
 
 
 class Sensor(msgspec.Struct, frozen=True):
@@ -58,7 +55,7 @@ class Facts(msgspec.Struct, frozen=True):
 def sensors(tx: ReadTx, scope: Scope, ids: Collection[str]) -> dict[str, Sensor]:
     """The sensors among the ids."""
     scope.require_everything()
-    return {row.id: Sensor(*row) for row in _rows(tx, _SENSORS, ids)}
+    return {row.id: Sensor(*row) for row in tx.all_among(ids, _SENSORS)}
 
 
 def load(
@@ -84,7 +81,7 @@ def load(
         vehicles=vehicles,
         people=_people(tx, {*user_ids, *drivers, *earlier}),
         pasts=pasts,
-        rights=frozenset((row.user_id, row.vehicle_id) for row in _rows(tx, _RIGHTS, user_ids)),
+        rights=frozenset((row.user_id, row.vehicle_id) for row in tx.all_among(user_ids, _RIGHTS)),
     )
 
 
@@ -97,7 +94,7 @@ def hold(tx: WriteTx, scope: Scope, facts: Facts) -> bool:
     scope.require_everything()
     if not tx.shared:
         return True
-    rows = _rows(tx, _SENSORS.with_for_update(key_share=True), facts.sensors)
+    rows = tx.all_among(facts.sensors, _SENSORS.with_for_update(key_share=True))
     vehicles = _vehicles(tx, facts.vehicles, locked=True)
     people = _people(tx, facts.people, locked=True)
     return (vehicles, {row.id: Sensor(*row) for row in rows}, people) == (facts.vehicles, facts.sensors, facts.people)
@@ -105,24 +102,15 @@ def hold(tx: WriteTx, scope: Scope, facts: Facts) -> bool:
 
 def _vehicles(tx: ReadTx, ids: Iterable[str | None], *, locked: bool = False) -> dict[str, Vehicle]:
     statement = _VEHICLES.with_for_update(key_share=True) if locked else _VEHICLES
-    return {row.id: Vehicle(row.company_id, row.current_driver_id) for row in _rows(tx, statement, ids)}
+    return {row.id: Vehicle(row.company_id, row.current_driver_id) for row in tx.all_among(ids, statement)}
 
 
 def _people(tx: ReadTx, ids: Iterable[str | None], *, locked: bool = False) -> dict[str, CompanyId | None]:
     statement = _PEOPLE.with_for_update(key_share=True) if locked else _PEOPLE
-    return {row.id: row.company_id for row in _rows(tx, statement, ids)}
+    return {row.id: row.company_id for row in tx.all_among(ids, statement)}
 
 
-def _rows(tx: ReadTx, statement: Select[Any], ids: Iterable[str | None]) -> list[Any]:
-    wanted = sorted(each for each in ids if each is not None)
-    return [
-        row
-        for start in range(0, len(wanted), AT_ONCE)
-        for row in tx.all(statement, {"ids": wanted[start : start + AT_ONCE]})
-    ]
-
-
-_IDS: Final[Any] = bindparam("ids", expanding=True)
+_IDS: Final[Any] = bindparam("among", expanding=True)
 _SENSORS: Final = (
     select(
         sensor.c.id,

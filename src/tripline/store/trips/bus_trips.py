@@ -8,7 +8,7 @@ Not here: their lifecycle (`services/bus/placement.py`), the trips of devices (`
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
-from sqlalchemy import Select, Table, bindparam, exists, literal_column, select, update
+from sqlalchemy import Table, bindparam, exists, literal_column, select, update
 
 from tripline.domain import bus, ids
 from tripline.domain.access import Scope
@@ -22,8 +22,6 @@ from tripline.store.tables import device_event, microtrip, scoring_job, trip
 from tripline.store.transactions import Hot, ReadTx, WriteTx
 from tripline.store.trips import drivers
 
-AT_ONCE: Final = 500
-"""Ids in one statement."""
 _KEPT: Final = (
     *("no", "id", "company_id", "sensor_id", "vehicle_id", "user_id", "device_type", "parking", "state", "start_ms"),
     *("end_ms", "closed_ms", "message_ty", "message_key", "distance_m", "payload", "not_scored", "envelope", "source"),
@@ -91,9 +89,7 @@ class BusTrip:
 def lock(tx: WriteTx, scope: Scope, trip_ids: Collection[str]) -> dict[str, BusTrip]:
     """The trips among the ids, whosever they are, locked in the order of their numbers."""
     scope.require_everything()
-    return {
-        row.id: BusTrip(row[: len(_KEPT)], erased=not row.is_kept) for row in _in_parts(tx, _TRIPS, sorted(trip_ids))
-    }
+    return {row.id: BusTrip(row[: len(_KEPT)], erased=not row.is_kept) for row in tx.all_among(trip_ids, _TRIPS)}
 
 
 def make(tx: WriteTx, scope: Scope, values: list[Any]) -> None:
@@ -105,7 +101,7 @@ def make(tx: WriteTx, scope: Scope, values: list[Any]) -> None:
 def jobs(tx: WriteTx, scope: Scope, nos: Collection[int]) -> dict[int, int]:
     """When each of the trips that wait for the scorer is due, locked."""
     scope.require_everything()
-    return {row[0]: row[1] for row in _in_parts(tx, _JOBS, sorted(nos))}
+    return {row[0]: row[1] for row in tx.all_among(nos, _JOBS)}
 
 
 def change(tx: WriteTx, scope: Scope, trips: Collection[BusTrip]) -> None:
@@ -131,21 +127,13 @@ def silent(tx: ReadTx, scope: Scope, *, since_ms: int, limit: int) -> list[str]:
     return [row[0] for row in tx.hot(_SILENT, ids.first_no(since_ms), limit)]
 
 
-def _in_parts(tx: ReadTx, statement: Select[Any], wanted: Sequence[Any]) -> list[Any]:
-    return [
-        row
-        for start in range(0, len(wanted), AT_ONCE)
-        for row in tx.all(statement, {"wanted": wanted[start : start + AT_ONCE]})
-    ]
-
-
 NEW: Final = Bulk(
     trip,
     *("no", "id", "created_ms", "company_id", "sensor_id", "vehicle_id", "user_id", "service_type", "device_type"),
     *("parking", "state", "source"),
     on_conflict="ON CONFLICT (id) DO NOTHING",
 )
-_WANTED: Final[Any] = bindparam("wanted", expanding=True)
+_WANTED: Final[Any] = bindparam("among", expanding=True)
 _TRIPS: Final = (
     select(*(trip.c[name] for name in _KEPT), erasures.kept(trip.c.vehicle_id).label("is_kept"))
     .where(trip.c.id.in_(_WANTED))
@@ -199,13 +187,10 @@ def _stored(
     tx: ReadTx, scope: Scope, table: Table, keys: Collection[int], since_no: int | None
 ) -> dict[int, list[bytes]]:
     scope.require_everything()
-    statement = select(table.c.bus_key, table.c.payload).where(table.c.bus_key.in_(bindparam("keys", expanding=True)))
+    statement = select(table.c.bus_key, table.c.payload).where(table.c.bus_key.in_(bindparam("among", expanding=True)))
     if since_no is not None and tx.shared:
         statement = statement.where(table.c.no >= since_no)  # spares the partitions of earlier weeks
-    wanted = sorted(keys)
     found: dict[int, list[bytes]] = {}
-    for start in range(0, len(wanted), AT_ONCE):
-        rows: Sequence[Any] = tx.all(statement, {"keys": wanted[start : start + AT_ONCE]})
-        for key, payload in rows:
-            found.setdefault(key, []).append(bytes(payload))
+    for key, payload in tx.all_among(keys, statement):
+        found.setdefault(key, []).append(bytes(payload))
     return found
