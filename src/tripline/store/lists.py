@@ -81,20 +81,20 @@ def numbered(statement: Select[Any], no: ColumnElement[int], span: Span, place: 
 
 
 def by_creation(
-    tx: ReadTx, statement: Select[Any], rows: Table, span: Span, *of: ColumnElement[bool]
+    tx: ReadTx, statement: Select[Any], rows: Table, span: Span, *of: ColumnElement[bool], key: str = "id"
 ) -> Sequence[AnyRow]:
-    """Return a page of rows by the time of their creation (`created_ms`), then id. Raises `UnknownOffset`.
+    """Return a page of rows by the time of their creation (`created_ms`), then key. Raises `UnknownOffset`.
 
     `of`: whose list it is; the offset must be in it.
     """
-    order = (rows.c.created_ms, rows.c.id)
+    order = (rows.c.created_ms, rows.c[key])
     statement = statement.where(*of, rows.c.created_ms.between(span.first_ms, span.last_ms))
     if span.after is not None:
         before = tx.one(select(*order).where(rows.c.id == span.after, *of))
         if before is None:
             raise UnknownOffset.of_list()
-        key, place = tuple_(*order), tuple_(before.created_ms, before.id)
-        statement = statement.where(key > place if span.ascending else key < place)
+        here, place = tuple_(*order), tuple_(*before)
+        statement = statement.where(here > place if span.ascending else here < place)
     statement = statement.order_by(*(order if span.ascending else (column.desc() for column in order)))
     return tx.all(statement.limit(span.limit))
 

@@ -15,18 +15,7 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import (
-    ColumnElement,
-    FromClause,
-    Select,
-    bindparam,
-    delete,
-    exists,
-    literal_column,
-    select,
-    text,
-    true,
-)
+from sqlalchemy import ColumnElement, FromClause, Select, bindparam, delete, exists, literal_column, select, text, true
 
 from tripline import cooperative
 from tripline.domain.access import Reach, Scope

@@ -7,6 +7,7 @@ from typing import Any, TypeVar, get_args
 
 import msgspec
 from msgspec.structs import fields
+from sqlalchemy import Row
 
 R = TypeVar("R", bound=msgspec.Struct)
 
@@ -24,6 +25,16 @@ def maker(record: type[R]) -> Callable[[Sequence[Any]], R]:
         return record(**dict(zip(names, values, strict=True)))
 
     return make
+
+
+def given(record: type[msgspec.Struct], row: Row[Any]) -> dict[str, Any]:
+    """Return the values of those fields of a record that a row has under their names."""
+    names = record.__struct_fields__
+    found = {name: row._mapping[name] for name in names if name in row._mapping}
+    for at, kind in _kinds(record):
+        if found.get(names[at]) is not None:
+            found[names[at]] = kind(found[names[at]])
+    return found
 
 
 @cache

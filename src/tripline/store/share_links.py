@@ -4,7 +4,6 @@ The secret of a link grants what its page shows, so the read for a page takes no
 the link's maker.
 """
 
-from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -13,12 +12,11 @@ from sqlalchemy import Select, and_, delete, insert, or_, select, true, update
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId, RecordId, UserId, VehicleId
 from tripline.domain.share_links import ShareLink, Shows
-from tripline.store import scopes
+from tripline.store import records, scopes
 from tripline.store.tables import account, share_link, trip, vehicle
 from tripline.store.transactions import ReadTx, WriteTx
 
 _LINK: Final = share_link.c
-_SHOWS: Final = Shows.__struct_fields__
 
 
 class Opened(NamedTuple):
@@ -59,11 +57,8 @@ def opened(tx: ReadTx, link_id: RecordId, secret_hash: str, *, now_ms: int) -> O
     """Return the link with this secret; None: no such link works."""
     columns = _LINK.maker_id, _LINK.vehicle_id, vehicle.c.vehicle_no, trip.c.no, _LINK.created_ms
     works = _LINK.id == link_id, _LINK.secret_hash == secret_hash, _LINK.expires_ms > now_ms
-    row = tx.one(_linked(*columns, *(_LINK[name] for name in _SHOWS)).where(*works))
-    if row is None:
-        return None
-    maker_id, vehicle_id, vehicle_no, trip_no, created_ms, *shows = row
-    return Opened(maker_id, vehicle_id, vehicle_no, trip_no, created_ms, _shows(shows))
+    row = tx.one(_linked(*columns, *(_LINK[name] for name in Shows.__struct_fields__)).where(*works))
+    return None if row is None else Opened._make((*row[: len(columns)], Shows(**records.given(Shows, row))))
 
 
 def count_opening(tx: WriteTx, link_id: RecordId, *, now_ms: int) -> None:
@@ -114,9 +109,4 @@ def purge(tx: WriteTx, *, now_ms: int, limit: int) -> int:
 
 
 def _link(row: Any) -> ShareLink:
-    fields = {name: getattr(row, name) for name in ShareLink.__struct_fields__ if name != "shows"}
-    return ShareLink(**fields, shows=_shows(getattr(row, name) for name in _SHOWS))
-
-
-def _shows(values: Iterable[Any]) -> Shows:
-    return Shows(**dict(zip(_SHOWS, map(bool, values), strict=True)))
+    return ShareLink(**records.given(ShareLink, row), shows=Shows(**records.given(Shows, row)))

@@ -15,17 +15,7 @@ Takes no scope: the rows belong to what was deleted. Not here: the current drive
 from collections.abc import Iterable
 from typing import Final
 
-from sqlalchemy import (
-    Column,
-    ColumnElement,
-    Delete,
-    Update,
-    bindparam,
-    delete,
-    literal_column,
-    select,
-    update,
-)
+from sqlalchemy import Column, ColumnElement, Delete, Update, bindparam, delete, literal_column, select, update
 
 from tripline.domain import bus, trips
 from tripline.domain.ids import SensorId, UserId, VehicleId

@@ -3,7 +3,6 @@
 A draft is inside its owner's scope; background work has the scope of everything.
 """
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -11,7 +10,8 @@ from sqlalchemy import ColumnElement, and_, delete, exists, false, func, insert,
 
 from tripline.domain.access import Reach, Scope
 from tripline.domain.ids import CompanyId
-from tripline.domain.import_drafts import WORKED_ON, Draft, DraftId, Note, State
+from tripline.domain.import_drafts import WORKED_ON, Draft, DraftId, State
+from tripline.store import records
 from tripline.store.database import nodes
 from tripline.store.tables import company, import_draft, import_row, node
 from tripline.store.transactions import ReadTx, WriteTx
@@ -124,7 +124,5 @@ def _values(draft: Draft) -> dict[str, Any]:
 
 
 def _draft(row: Any) -> Draft:
-    values = {name: row._mapping[name] for name in Draft.__struct_fields__}
-    lists: dict[str, Sequence[str | None]] = {name: tuple(msgspec.json.decode(values[name])) for name in _JSON}
-    note = None if values["note"] is None else Note(values["note"])
-    return Draft(**{**values, **lists, "state": State(values["state"]), "note": note})
+    lists = {name: tuple(msgspec.json.decode(row._mapping[name])) for name in _JSON}
+    return Draft(**(records.given(Draft, row) | lists))

@@ -15,11 +15,7 @@ from tripline.store.bulk import Bulk
 from tripline.store.tables import activation, sensor, vehicle
 from tripline.store.transactions import ReadTx, WriteTx
 
-_PUT: Final = Bulk(
-    activation,
-    *("sensor_id", "call_id", "vehicle_id", "created_ms"),
-    replaces=True,
-)
+_PUT: Final = Bulk(activation, *("sensor_id", "call_id", "vehicle_id", "created_ms"), replaces=True)
 
 
 def put(tx: WriteTx, call: Call, vehicle_id: VehicleId, *, now_ms: int) -> None:

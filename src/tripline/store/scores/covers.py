@@ -117,8 +117,4 @@ _RECEIPT: Final = Hot(
     "of_trip",
 )
 _FORGET: Final = delete(trip_cover).where(trip_cover.c.trip_no == bindparam("of_trip"))
-_COVERS: Final = Bulk(
-    trip_cover,
-    *("trip_no", "vehicle_id", "begin_ms", "end_ms", "spans"),
-    replaces=True,
-)
+_COVERS: Final = Bulk(trip_cover, *("trip_no", "vehicle_id", "begin_ms", "end_ms", "spans"), replaces=True)

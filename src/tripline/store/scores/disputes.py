@@ -9,8 +9,8 @@ from sqlalchemy import ColumnElement, ScalarSelect, Select, bindparam, func, ins
 from tripline.domain import ids
 from tripline.domain.access import Reach, Scope
 from tripline.domain.disputes import Dispute, Disputed, Reason, State
-from tripline.domain.ids import CompanyId, SensorId, TripId, UserId, VehicleId
-from tripline.store import lists, scopes
+from tripline.domain.ids import CompanyId, SensorId, TripId, UserId
+from tripline.store import lists, records, scopes
 from tripline.store.erasure import erasures
 from tripline.store.lists import Span
 from tripline.store.tables import dispute, gps_event, vehicle
@@ -156,15 +156,16 @@ def event(tx: ReadTx, trip_no: int, event_id: str) -> Event | None:
 
 def _disputes() -> Select[Any]:
     """Disputes of trips that are there."""
+    looked_up = {
+        "opened_by": erasures.mentioned(dispute.c.opened_by),
+        "decided_by": erasures.mentioned(dispute.c.decided_by),
+        "driver_id": erasures.mentioned(trips.c.user_id),
+        "trip_id": trips.c.id,
+        "vehicle_id": trips.c.vehicle_id,
+    }
+    own = (column for column in dispute.c if column.name not in looked_up)
     return (
-        select(
-            dispute,
-            erasures.mentioned(dispute.c.opened_by).label("opener"),
-            erasures.mentioned(dispute.c.decided_by).label("decider"),
-            erasures.mentioned(trips.c.user_id).label("driver_id"),
-            trips.c.id.label("trip_id"),
-            trips.c.vehicle_id,
-        )
+        select(*own, *(column.label(name) for name, column in looked_up.items()))
         .select_from(dispute.join(trips, trips.c.no == dispute.c.trip_no))
         .where(erasures.kept(trips.c.vehicle_id))
     )
@@ -176,30 +177,8 @@ def _one(reaches: frozenset[Reach]) -> Select[Any]:
 
 
 def _dispute(row: AnyRow) -> Dispute:
-    disputed = None
-    if row.event_id is not None:
-        disputed = Disputed(row.event_id, row.event_type, row.event_ms, row.kind, row.begin_ms, row.end_ms)
-    return Dispute(
-        id=row.id,
-        created_ms=ids.ms_of_no(row.no),
-        company_id=CompanyId(row.company_id),
-        trip_no=row.trip_no,
-        trip_id=TripId(row.trip_id),
-        vehicle_id=None if row.vehicle_id is None else VehicleId(row.vehicle_id),
-        driver_id=row.driver_id,
-        opened_by=row.opener,
-        reason=Reason(row.reason),
-        text=row.text,
-        event=disputed,
-        state=State(row.state),
-        decided_ms=row.decided_ms,
-        decided_by=row.decider,
-        answer=row.answer,
-        score_before=row.score_before,
-        score_after=row.score_after,
-        rescored_ms=row.rescored_ms,
-        mail_language=row.mail_language,
-    )
+    event = None if row.event_id is None else Disputed(**records.given(Disputed, row))
+    return Dispute(**records.given(Dispute, row), created_ms=ids.ms_of_no(row.no), event=event)
 
 
 _ANNULLED: Final = Hot(

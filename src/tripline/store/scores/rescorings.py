@@ -4,24 +4,13 @@ from functools import cache
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import (
-    ColumnElement,
-    Select,
-    Update,
-    bindparam,
-    delete,
-    func,
-    insert,
-    literal_column,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Select, Update, bindparam, delete, func, insert, literal_column, select, update
 
 from tripline.domain import ids
 from tripline.domain.access import Reach, Scope
 from tripline.domain.ids import CompanyId, RowNo, UserId
 from tripline.domain.rescorings import Batch, Rescoring, RescoringRequest, Stage, UnderWay
-from tripline.store import lists, scopes
+from tripline.store import lists, records, scopes
 from tripline.store.database import uniqueness
 from tripline.store.erasure import erasures
 from tripline.store.lists import Span
@@ -110,17 +99,9 @@ def put_off(tx: WriteTx, taken: Rescoring, *, due_ms: int) -> bool:
 
 def go_on(tx: WriteTx, taken: Rescoring, now: Rescoring) -> bool:
     """Write how far a rescoring is and when it goes on; False: it is cancelled, or another worker's by now."""
-    values: dict[str, Any] = {
-        "due_ms": now.due_ms,
-        "first_no": now.first_no,
-        "after_no": now.after_no,
-        "looked_at": now.looked_at,
-    }
-    values |= {
-        "outcome": _with_area(now.outcome, now.asked),
-        "bite": None if now.batch is None else msgspec.json.encode(now.batch),
-    }
-    values |= {"state": now.state.value, "ended_ms": now.ended_ms}
+    values = {name: getattr(now, name) for name in ("due_ms", "first_no", "after_no", "looked_at", "ended_ms")}
+    bite = None if now.batch is None else msgspec.json.encode(now.batch)
+    values |= {"state": now.state.value, "outcome": _with_area(now.outcome, now.asked), "bite": bite}
     return bool(tx.run(_held(taken).values(values)))
 
 
@@ -149,7 +130,8 @@ def _with_area(outcome: bytes, asked: RescoringRequest) -> bytes:
 
 
 def _rescorings() -> Select[Any]:
-    return select(rescoring, erasures.mentioned(rescoring.c.requested_by).label("requester"))
+    requester = erasures.mentioned(rescoring.c.requested_by).label("requested_by")
+    return select(*(column for column in rescoring.c if column.name != requester.name), requester)
 
 
 @cache
@@ -160,25 +142,7 @@ def _one(reaches: frozenset[Reach]) -> Select[Any]:
 
 
 def _rescoring(row: AnyRow) -> Rescoring:
-    return Rescoring(
-        no=RowNo(row.no),
-        id=row.id,
-        company_id=CompanyId(row.company_id),
-        requested_by=row.requester,
-        asked=RescoringRequest(
-            from_ms=row.from_ms,
-            to_ms=row.to_ms,
-            everything=bool(row.everything),
-            dry_run=bool(row.dry_run),
-            policy=row.policy,
-            area=msgspec.json.decode(row.outcome, type=dict[str, Any]).get(_AREA),
-        ),
-        state=Stage(row.state),
-        due_ms=row.due_ms,
-        first_no=row.first_no,
-        after_no=row.after_no,
-        looked_at=row.looked_at,
-        outcome=row.outcome,
-        batch=None if row.bite is None else msgspec.json.decode(row.bite, type=Batch),
-        ended_ms=row.ended_ms,
-    )
+    area = msgspec.json.decode(row.outcome, type=dict[str, Any]).get(_AREA)
+    asked = RescoringRequest(**records.given(RescoringRequest, row), area=area)
+    batch = None if row.bite is None else msgspec.json.decode(row.bite, type=Batch)
+    return Rescoring(**records.given(Rescoring, row), asked=asked, batch=batch)

@@ -379,12 +379,7 @@ _SCORES: Final = Bulk(
 _GPS_EVENTS: Final = Bulk(
     gps_event, "no", "id", "trip_no", "trip_id", "created_ms", "vehicle_id", "user_id", "device_type", *GpsEvent._fields
 )
-_TOTALS: Final = Bulk(
-    vehicle_score,
-    *_TOTAL_COLUMNS,
-    "sums",
-    replaces=True,
-)
+_TOTALS: Final = Bulk(vehicle_score, *_TOTAL_COLUMNS, "sums", replaces=True)
 
 
 def why_not(tx: ReadTx) -> dict[str, int]:

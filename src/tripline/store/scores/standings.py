@@ -11,20 +11,7 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import (
-    ColumnElement,
-    Float,
-    Integer,
-    and_,
-    bindparam,
-    cast,
-    delete,
-    exists,
-    func,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Float, Integer, and_, bindparam, cast, delete, exists, func, or_, select, update
 
 from tripline.domain import trends
 from tripline.domain.trends import Period, Step, Subject

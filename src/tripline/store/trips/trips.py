@@ -6,14 +6,14 @@ The caller has asked before whether the vehicle or person is inside the scope (`
 from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, and_, func, or_, select, tuple_
+from sqlalchemy import ColumnElement, and_, func, or_, select
 
 from tripline.domain.ids import SensorId, TripId, UserId, VehicleId
 from tripline.domain.stored_trips import JudgedTrip, StoredTrip
 from tripline.domain.trips import State
-from tripline.store import scopes
+from tripline.store import lists, scopes
 from tripline.store.erasure import erasures
-from tripline.store.lists import Span, UnknownOffset
+from tripline.store.lists import Span
 from tripline.store.tables import trip
 from tripline.store.transactions import ReadTx
 
@@ -50,16 +50,7 @@ trip_inside: Final = scopes.Inside(trip.c.id, scopes.trips, IS_THERE)
 
 
 def _trips(tx: ReadTx, span: Span, *of: ColumnElement[bool]) -> Sequence[StoredTrip]:
-    order = trip.c.created_ms, trip.c.no
-    page = select(*_TRIP).where(*of, trip.c.created_ms >= span.first_ms, trip.c.created_ms <= span.last_ms)
-    if span.after is not None:
-        row = tx.one(select(*order).where(trip.c.id == span.after, *of))
-        if row is None:
-            raise UnknownOffset.of_list()
-        here, place = tuple_(*order), tuple_(row.created_ms, row.no)
-        page = page.where(here > place if span.ascending else here < place)
-    page = page.order_by(*(order if span.ascending else [column.desc() for column in order]))
-    return [StoredTrip(*row) for row in tx.all(page.limit(span.limit))]
+    return [StoredTrip(*row) for row in lists.by_creation(tx, select(*_TRIP), trip, span, *of, key="no")]
 
 
 def count_of_vehicle(tx: ReadTx, vehicle_id: VehicleId) -> int:
