@@ -1,11 +1,15 @@
-"""For unit tests: folders in memory, where the machine has such, so that no test waits for a disk."""
+"""For unit tests: folders in memory, where the machine has such, so that no test waits for a disk; a company."""
 
 import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from tests.support.rest import Login, Rest
 
 MEMORY = Path("/dev/shm")
 
@@ -16,3 +20,9 @@ def tmp_path() -> Iterator[Path]:
     inside = MEMORY if os.access(MEMORY, os.W_OK) else None
     with tempfile.TemporaryDirectory(dir=inside, prefix="tripline-test-") as folder:
         yield Path(folder)
+
+
+@pytest.fixture
+async def admin(app: "Rest") -> "Login":
+    """The administrator of `ace`, an operator in `app`."""
+    return (await app.operator("ace"))[1]

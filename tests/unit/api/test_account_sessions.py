@@ -178,9 +178,8 @@ async def test_all_sessions_or_all_others_are_ended(app: Rest, query: dict[str, 
 @pytest.mark.parametrize("warm", [False, True])
 @pytest.mark.parametrize("ending", ["link", "change", "end", "delete"])
 async def test_whatever_ends_the_sessions_of_somebody_ends_the_access_tokens(
-    app: Rest, ending: str, warm: bool
+    app: Rest, admin: Login, ending: str, warm: bool
 ) -> None:
-    _, admin = await app.operator("ace")
     driver = await app.person(admin, Authority.DRIVER, "lee")
     if warm:
         await good(app, driver)
@@ -198,8 +197,7 @@ async def test_whatever_ends_the_sessions_of_somebody_ends_the_access_tokens(
     assert await good(app, driver, admin) == [False, True]
 
 
-async def test_change_of_a_person_without_a_password_ends_nothing(app: Rest) -> None:
-    _, admin = await app.operator("ace")
+async def test_change_of_a_person_without_a_password_ends_nothing(app: Rest, admin: Login) -> None:
     driver = await app.person(admin, Authority.DRIVER, "lee")
     await app.call(admin, "PUT", f"/driver/{driver.user_id}", {"name": "Lee"})
 

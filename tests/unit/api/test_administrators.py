@@ -14,8 +14,7 @@ async def log_in(app, email, password):
     return answer.status_code, answer.json()
 
 
-async def test_new_administrator_logs_in_and_administers_the_company(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_new_administrator_logs_in_and_administers_the_company(app: rest.Rest, admin):
     record = await app.post(admin, f"/company/{admin.company_id}/admin", BODY)
     _, tokens = await log_in(app, "lee@ace.example", "pass phrase")
     headers = {"X-Authorization": f"Bearer {tokens['token']}"}
@@ -60,8 +59,7 @@ async def test_administrators_are_managed_by_their_company_its_operator_and_the_
     assert asked == [[200] * 3, [200] * 3, [200] * 3, [403] * 3, [403] * 3, [403] * 3]
 
 
-async def test_change_of_another_administrators_password_ends_the_log_ins_to_be_prolonged(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_change_of_another_administrators_password_ends_the_log_ins_to_be_prolonged(app: rest.Rest, admin):
     path = f"/company/{admin.company_id}/admin"
     record = await app.post(admin, path, BODY)
     _, tokens = await log_in(app, "lee@ace.example", "pass phrase")
@@ -80,8 +78,7 @@ async def test_change_of_another_administrators_password_ends_the_log_ins_to_be_
     assert (refreshed, old, new) == (401, 401, 200)
 
 
-async def test_own_email_and_password_are_not_changed_here(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_own_email_and_password_are_not_changed_here(app: rest.Rest, admin):
     path = f"/company/{admin.company_id}/admin/{admin.user_id}"
     password, email, name = (
         await app.refused(admin, "PUT", path, {"password": "another"}),
@@ -135,8 +132,7 @@ async def test_administrator_is_looked_for_in_the_company_of_the_path(app: rest.
     assert refusals == [each for each in (elsewhere, foreign, unknown, unknown, malformed) for _ in range(2)]
 
 
-async def test_administrators_are_listed_by_name(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_administrators_are_listed_by_name(app: rest.Rest, admin):
     path = f"/company/{admin.company_id}/admin"
     for name in ("b", "A", "c"):
         await app.post(admin, path, {**BODY, "name": name, "email": f"{name}@ace.example"})
@@ -150,8 +146,7 @@ async def test_administrators_are_listed_by_name(app: rest.Rest):
     assert seen == [["A", "Kim", "b"], ["c"], ["b"]]
 
 
-async def test_h5_email_of_another_account_is_refused(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_h5_email_of_another_account_is_refused(app: rest.Rest, admin):
     await app.operator("other")
     path = f"/company/{admin.company_id}/admin"
     lee = (await app.post(admin, path, BODY))["id"]["id"]

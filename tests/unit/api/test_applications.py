@@ -47,8 +47,12 @@ async def mails(rest: Rest) -> list[tuple[str, str, str | None]]:
     return [tuple(row) for row in await rest.store.read(lambda tx: tx.all(select(*columns)))]
 
 
-async def test_application_is_shown_as_it_was_sent(app: Rest) -> None:
-    reviewer = await root(app)
+@pytest.fixture
+async def reviewer(app: Rest) -> Login:
+    return await root(app)
+
+
+async def test_application_is_shown_as_it_was_sent(app: Rest, reviewer: Login) -> None:
     record = await submitted(app, reviewer, unknown="ignored")
     listed, read = record, await app.get(reviewer, f"/application/{record['id']['id']}")
 
@@ -87,8 +91,7 @@ async def test_required_field_is_asked_for_by_name(app: Rest, name: str) -> None
     assert found == (400, 31, f"Parameter '{name}' can't be empty!")
 
 
-async def test_answer_does_not_tell_whether_the_address_is_known(app: Rest) -> None:
-    reviewer = await root(app)
+async def test_answer_does_not_tell_whether_the_address_is_known(app: Rest, reviewer: Login) -> None:
     await app.account(EMAIL, Authority.COMPANY_ADMIN)
     first = await submitted(app, reviewer)
     second = await submitted(app, reviewer, email=EMAIL.upper(), companyName="A stranger")
@@ -105,8 +108,7 @@ async def test_many_applications_with_one_address_at_once_leave_one(app: Rest) -
     assert found == ([{}] * 8, 1)
 
 
-async def test_approved_applicant_has_an_account_that_nobody_can_log_in_to_yet(app: Rest) -> None:
-    reviewer = await root(app)
+async def test_approved_applicant_has_an_account_that_nobody_can_log_in_to_yet(app: Rest, reviewer: Login) -> None:
     record = await submitted(app, reviewer)
     app.now_ms += 5
     approved = await app.post(reviewer, f"/application/{record['id']['id']}/approve")
@@ -123,8 +125,7 @@ async def test_approved_applicant_has_an_account_that_nobody_can_log_in_to_yet(a
     assert told == [(observe.SIGNAL_MAIL_DUE, "")]
 
 
-async def test_rejected_applicant_gets_a_mail_and_no_account(app: Rest) -> None:
-    reviewer = await root(app)
+async def test_rejected_applicant_gets_a_mail_and_no_account(app: Rest, reviewer: Login) -> None:
     record = await submitted(app, reviewer)
     body = {"reason": "No\nanswer"}
     rejected = await app.post(reviewer, f"/application/{record['id']['id']}/reject", body)
@@ -137,8 +138,7 @@ async def test_rejected_applicant_gets_a_mail_and_no_account(app: Rest) -> None:
 
 
 @pytest.mark.parametrize("body", [{}, {"reason": ""}, {"reason": " \n"}, {"reason": "x" * 4097}, {"reason": 7}])
-async def test_rejection_needs_a_reason(app: Rest, body: dict[str, Any]) -> None:
-    reviewer = await root(app)
+async def test_rejection_needs_a_reason(app: Rest, reviewer: Login, body: dict[str, Any]) -> None:
     record = await submitted(app, reviewer)
     path = f"/application/{record['id']['id']}"
     status, code, _ = await app.refused(reviewer, "POST", f"{path}/reject", body)
@@ -148,8 +148,7 @@ async def test_rejection_needs_a_reason(app: Rest, body: dict[str, Any]) -> None
 
 @pytest.mark.parametrize("first", ["approve", "reject"])
 @pytest.mark.parametrize("second", ["approve", "reject"])
-async def test_second_decision_is_refused(app: Rest, first: str, second: str) -> None:
-    reviewer = await root(app)
+async def test_second_decision_is_refused(app: Rest, reviewer: Login, first: str, second: str) -> None:
     path = f"/application/{(await submitted(app, reviewer))['id']['id']}"
     decided = await app.post(reviewer, f"{path}/{first}", {"reason": "because"})
     status, code, _ = await app.refused(reviewer, "POST", f"{path}/{second}", {"reason": "otherwise"})
@@ -158,8 +157,7 @@ async def test_second_decision_is_refused(app: Rest, first: str, second: str) ->
     assert found == (400, 30, True, 1)
 
 
-async def test_administrators_deciding_at_once_leave_one_outcome(app: Rest) -> None:
-    reviewer = await root(app)
+async def test_administrators_deciding_at_once_leave_one_outcome(app: Rest, reviewer: Login) -> None:
     path = f"/application/{(await submitted(app, reviewer))['id']['id']}"
     decisions = ["approve", "reject"] * 4
     body = {"reason": "because"}
@@ -248,8 +246,7 @@ def test_pages_walk_through_all_applications_once(tmp_path: Path, ascending: str
         f"POST /application/{UNKNOWN}/approve",
     ],
 )
-async def test_only_a_platform_administrator_reviews(app: Rest, route: str) -> None:
-    reviewer = await root(app)
+async def test_only_a_platform_administrator_reviews(app: Rest, reviewer: Login, route: str) -> None:
     record = await submitted(app, reviewer)
     _, admin = await app.operator("taxi")
     people = [await app.person(admin, role, role.lower()) for role in (Authority.DIRECTOR, Authority.DRIVER)]

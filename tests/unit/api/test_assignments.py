@@ -27,8 +27,7 @@ async def assign(app, login, method, vehicle_id, role, person):
     return record["directorId" if role == "director" else "currentDriverId"]["id"]
 
 
-async def test_managing_director_is_set_replaced_and_unset(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_managing_director_is_set_replaced_and_unset(app: rest.Rest, admin):
     vehicle_id = await vehicle_of(app, admin)
     first = await app.person(admin, Authority.DIRECTOR, "first")
     second = await app.person(admin, Authority.DIRECTOR, "second")
@@ -108,8 +107,7 @@ async def test_administrator_sets_people_of_the_company_and_holders_of_a_right(a
     ]
 
 
-async def test_driver_logs_in_and_out_of_an_activated_vehicle_that_is_free(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_driver_logs_in_and_out_of_an_activated_vehicle_that_is_free(app: rest.Rest, admin):
     vehicle_id = await vehicle_of(app, admin)
     first = await app.person(admin, Authority.DRIVER, "first")
     second = await app.person(admin, Authority.DRIVER, "second")
@@ -165,8 +163,7 @@ async def test_lender_unsets_the_borrowers_driver(app: rest.Rest):
     assert found == [not_set, PLACEHOLDER]
 
 
-async def test_setting_a_driver_moves_the_person_and_tells_every_sensor_concerned(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_setting_a_driver_moves_the_person_and_tells_every_sensor_concerned(app: rest.Rest, admin):
     before, after = await vehicle_of(app, admin, "1"), await vehicle_of(app, admin, "2")
     sensors = [await sensor_on(app, admin, *on) for on in ((before, "a"), (before, "b"), (after, "c"))]
     driver = await app.person(admin, Authority.DRIVER, "driver")
@@ -185,8 +182,7 @@ async def test_setting_a_driver_moves_the_person_and_tells_every_sensor_concerne
     assert drivers == [PLACEHOLDER, driver_id]
 
 
-async def test_unsetting_a_driver_tells_the_sensors_of_the_vehicle(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_unsetting_a_driver_tells_the_sensors_of_the_vehicle(app: rest.Rest, admin):
     vehicle_id = await vehicle_of(app, admin)
     sensor_id = await sensor_on(app, admin, vehicle_id, "a")
     driver = await app.person(admin, Authority.DRIVER, "driver")

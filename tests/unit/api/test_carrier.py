@@ -29,8 +29,12 @@ async def mounted(scene, sensor_id, number="1가1"):
     return vehicle["id"]["id"]
 
 
-async def test_opening_of_an_unknown_device_creates_its_sensor(app: rest.Rest):
-    scene = await lines.scene(app)
+@pytest.fixture
+async def scene(app):
+    return await lines.scene(app)
+
+
+async def test_opening_of_an_unknown_device_creates_its_sensor(scene):
     sensor_id = await scene.opened()
     record = await scene.sensor(sensor_id)
     found = await scene.app.get(scene.admin, "/sensor", mdn=MDN)
@@ -50,16 +54,14 @@ async def test_opening_of_an_unknown_device_creates_its_sensor(app: rest.Rest):
     }
 
 
-async def test_opening_by_service_type_belongs_to_its_operator(app: rest.Rest):
-    scene = await lines.scene(app)
+async def test_opening_by_service_type_belongs_to_its_operator(scene):
     sensor_id = await scene.opened(companyId=None, serviceType="ace", deviceType="GPS")
     record = await scene.sensor(sensor_id)
 
     assert (record["companyId"]["id"] == scene.admin.company_id, record["type"]) == (True, "GPS")
 
 
-async def test_opening_of_a_registered_device_gives_it_a_line(app: rest.Rest):
-    scene = await lines.scene(app)
+async def test_opening_of_a_registered_device_gives_it_a_line(scene):
     body = {"serialNo": IMEI, "type": "GPS", "credentialsId": "t" * 20}
     registered = await scene.app.post(scene.admin, "/sensor", body)
     vehicle_id = await mounted(scene, registered["id"]["id"])
@@ -96,8 +98,7 @@ async def test_opening_of_a_registered_device_gives_it_a_line(app: rest.Rest):
         ({"occurredTime": -1}, 400, 31, "'occurredTime' must be between"),
     ],
 )
-async def test_opening_that_cannot_be_done_is_refused_by_field(app: rest.Rest, said, status, code, word):
-    scene = await lines.scene(app)
+async def test_opening_that_cannot_be_done_is_refused_by_field(scene, said, status, code, word):
     body = {"imei": IMEI, "companyId": scene.admin.company_id, **said}
     answer = await scene.app.refused(scene.carrier, "POST", ACTIONS, {**scene.action("OPENING"), **body})
 
@@ -105,8 +106,7 @@ async def test_opening_that_cannot_be_done_is_refused_by_field(app: rest.Rest, s
     assert word in answer[2]
 
 
-async def test_opening_of_a_taken_number_or_another_companys_device_is_refused(app: rest.Rest):
-    scene = await lines.scene(app)
+async def test_opening_of_a_taken_number_or_another_companys_device_is_refused(scene):
     await scene.opened()
     _, partner = await scene.app.partner(scene.admin, "p@p.example")
     company = {"companyId": partner.company_id}
@@ -122,8 +122,7 @@ async def test_opening_of_a_taken_number_or_another_companys_device_is_refused(a
 
 
 @pytest.mark.parametrize(("kind", "after"), [("USE", "02"), ("DORMANT", "03"), ("TERMINATION", "04")])
-async def test_suspension_of_each_kind_is_written(app: rest.Rest, kind, after):
-    scene = await lines.scene(app)
+async def test_suspension_of_each_kind_is_written(scene, kind, after):
     sensor_id = await scene.opened()
     done = await scene.act("SUSPENSION", kind=kind)
     record = await scene.sensor(sensor_id)
@@ -136,16 +135,14 @@ async def test_suspension_of_each_kind_is_written(app: rest.Rest, kind, after):
     )
 
 
-async def test_opening_makes_a_suspended_line_normal(app: rest.Rest):
-    scene = await lines.scene(app)
+async def test_opening_makes_a_suspended_line_normal(scene):
     await scene.opened()
     await scene.act("SUSPENSION", kind="DORMANT")
 
     assert line_of(await scene.sensor(await scene.opened()))[:2] == (MDN, "01")
 
 
-async def test_number_sim_and_plan_change_are_written(app: rest.Rest):
-    scene = await lines.scene(app)
+async def test_number_sim_and_plan_change_are_written(scene):
     sensor_id = await scene.opened()
     await scene.act("SIM_CHANGE", imsi="450082", iccid="8983")
     await scene.act("PLAN_CHANGE", subscription="OTHER")
@@ -160,8 +157,7 @@ async def test_number_sim_and_plan_change_are_written(app: rest.Rest):
     )
 
 
-async def test_number_change_to_a_taken_number_is_refused(app: rest.Rest):
-    scene = await lines.scene(app)
+async def test_number_change_to_a_taken_number_is_refused(scene):
     await scene.opened()
     await scene.opened(imei="999", mdn="01087654321")
 
@@ -173,9 +169,8 @@ async def test_number_change_to_a_taken_number_is_refused(app: rest.Rest):
 
 
 @pytest.mark.parametrize("suspended", [False, True])
-async def test_device_change_moves_mapping_owner_and_line(app: rest.Rest, suspended):
+async def test_device_change_moves_mapping_owner_and_line(scene, suspended):
     state = "02" if suspended else "01"
-    scene = await lines.scene(app)
     old = await scene.opened()
     vehicle_id = await mounted(scene, old)
     if suspended:
@@ -201,8 +196,7 @@ async def test_device_change_moves_mapping_owner_and_line(app: rest.Rest, suspen
     )
 
 
-async def test_device_change_to_a_device_in_use_is_refused(app: rest.Rest):
-    scene = await lines.scene(app)
+async def test_device_change_to_a_device_in_use_is_refused(scene):
     await scene.opened()
     await scene.opened(imei="222", mdn="01022222222")
     body = {"serialNo": "333", "type": "GPS", "credentialsId": "t" * 20}
@@ -212,8 +206,7 @@ async def test_device_change_to_a_device_in_use_is_refused(app: rest.Rest):
     assert found == [(400, 31)] * 3
 
 
-async def test_owner_change_deletes_the_record_and_frees_number_and_device(app: rest.Rest):
-    scene = await lines.scene(app)
+async def test_owner_change_deletes_the_record_and_frees_number_and_device(scene):
     old = await scene.opened()
     vehicle_id = await mounted(scene, old)
     done = await scene.act("OWNER_CHANGE")
@@ -227,9 +220,8 @@ async def test_owner_change_deletes_the_record_and_frees_number_and_device(app: 
 
 
 @pytest.mark.parametrize(("kind", "after"), [("ORDINARY", "06"), ("AUTHORITY", "05")])
-async def test_termination_empties_the_record_and_frees_the_number(app: rest.Rest, kind, after):
+async def test_termination_empties_the_record_and_frees_the_number(scene, kind, after):
     told = {observe.SIGNAL_SENSOR_CHANGED, observe.SIGNAL_CREDENTIAL_ENDED, observe.SIGNAL_PUSH_DUE}
-    scene = await lines.scene(app)
     body = {"serialNo": IMEI, "type": "GPS", "credentialsId": "t" * 20, "additionalInfo": "on the left"}
     await scene.app.post(scene.admin, "/sensor", body)
     sensor_id = await scene.opened()
@@ -253,8 +245,7 @@ async def test_termination_empties_the_record_and_frees_the_number(app: rest.Res
     assert found == (after, after, None, None, NONE, told, True)
 
 
-async def test_terminated_line_is_unknown_by_its_number(app: rest.Rest):
-    scene = await lines.scene(app)
+async def test_terminated_line_is_unknown_by_its_number(scene):
     await scene.opened()
     await scene.act("TERMINATION", kind="ORDINARY")
 
@@ -276,8 +267,7 @@ async def test_terminated_line_is_unknown_by_its_number(app: rest.Rest):
         ("PLAN_CHANGE", "subscription"),
     ],
 )
-async def test_action_without_a_needed_field_is_refused_by_its_name(app: rest.Rest, type_, missing):
-    scene = await lines.scene(app)
+async def test_action_without_a_needed_field_is_refused_by_its_name(scene, type_, missing):
     assert await scene.refused(type_) == (400, 31, f"Parameter '{missing}' can't be empty!")
 
 
@@ -302,10 +292,9 @@ NEEDS = {
 
 
 @pytest.mark.parametrize("type_", NEEDS)
-async def test_what_an_action_does_not_need_is_as_recorded_or_refused_by_name(app: rest.Rest, type_):
+async def test_what_an_action_does_not_need_is_as_recorded_or_refused_by_name(scene, type_):
     needs = NEEDS[type_]
 
-    scene = await lines.scene(app)
     await scene.opened()
     others = {name: value for name, value in OTHERS.items() if name not in needs}
     refused = {name: await scene.refused(type_, **needs, **{name: value}) for name, value in others.items()}
@@ -320,8 +309,7 @@ async def test_what_an_action_does_not_need_is_as_recorded_or_refused_by_name(ap
     assert done["sensor"]
 
 
-async def test_fields_of_an_action_beside_a_batch_are_refused_by_name(app: rest.Rest):
-    scene = await lines.scene(app)
+async def test_fields_of_an_action_beside_a_batch_are_refused_by_name(scene):
     batch = {"actions": [scene.action("OWNER_CHANGE")], "mdn": MDN}
 
     assert await scene.app.refused(scene.carrier, "POST", ACTIONS, batch) == (
@@ -331,8 +319,7 @@ async def test_fields_of_an_action_beside_a_batch_are_refused_by_name(app: rest.
     )
 
 
-async def test_batch_is_done_in_order_and_a_refused_one_does_not_stop_the_others(app: rest.Rest):
-    scene = await lines.scene(app)
+async def test_batch_is_done_in_order_and_a_refused_one_does_not_stop_the_others(scene):
     actions = [
         scene.action("OPENING", imei=IMEI, companyId=scene.admin.company_id),
         scene.action("SUSPENSION", kind="USE"),
@@ -356,9 +343,8 @@ async def test_batch_is_done_in_order_and_a_refused_one_does_not_stop_the_others
     )
 
 
-async def test_action_sent_twice_is_done_once_and_answered_alike(app: rest.Rest):
+async def test_action_sent_twice_is_done_once_and_answered_alike(scene):
     same = "Parameter 'actionId': another action was sent with this id before; give this one its own."
-    scene = await lines.scene(app)
     await scene.opened()
     suspension = scene.action("SUSPENSION", kind="USE")
     first = await scene.app.post(scene.carrier, ACTIONS, suspension)
@@ -368,9 +354,8 @@ async def test_action_sent_twice_is_done_once_and_answered_alike(app: rest.Rest)
     assert (first == second, other, len(await scene.pushed())) == (True, (400, 30, same), 2)
 
 
-async def test_refused_action_is_refused_alike_when_it_comes_again(app: rest.Rest):
+async def test_refused_action_is_refused_alike_when_it_comes_again(scene):
     unknown = (404, 32, f"Parameter 'mdn': there is no line with the number {MDN}.")
-    scene = await lines.scene(app)
     suspension = scene.action("SUSPENSION", kind="USE")
     first = await scene.app.refused(scene.carrier, "POST", ACTIONS, suspension)
     await scene.opened()
@@ -379,8 +364,7 @@ async def test_refused_action_is_refused_alike_when_it_comes_again(app: rest.Res
     assert found == (unknown, unknown)
 
 
-async def test_same_id_of_two_carriers_is_two_actions(app: rest.Rest):
-    scene = await lines.scene(app)
+async def test_same_id_of_two_carriers_is_two_actions(scene):
     await scene.opened()
     other = await scene.app.account("net@other.example", Authority.CARRIER)
     suspension = scene.action("SUSPENSION", kind="USE")
@@ -390,8 +374,7 @@ async def test_same_id_of_two_carriers_is_two_actions(app: rest.Rest):
 
 
 @pytest.mark.parametrize("size", [999, 1000, 1001])
-async def test_batch_of_at_most_1000_is_taken(app: rest.Rest, size):
-    scene = await lines.scene(app)
+async def test_batch_of_at_most_1000_is_taken(scene, size):
     batch = {"actions": [{"actionId": str(number)} for number in range(size)]}
     answer = await scene.app.call(scene.carrier, "POST", ACTIONS, batch)
     found = answer.status_code, len(answer.json().get("outcomes", [])), answer.json().get("errorCode")
@@ -413,24 +396,21 @@ async def test_batch_of_at_most_1000_is_taken(app: rest.Rest, size):
         ({"actions": [{"actionId": "1"}, {}]}, "'actionId' can't be empty"),
     ],
 )
-async def test_request_that_holds_no_actions_is_refused_whole(app: rest.Rest, body, word):
-    scene = await lines.scene(app)
+async def test_request_that_holds_no_actions_is_refused_whole(scene, body, word):
     answer = await scene.app.refused(scene.carrier, "POST", ACTIONS, body)
 
     assert answer[:2] == (400, 31)
     assert word in answer[2]
 
 
-async def test_action_nested_to_any_depth_is_no_bug(app: rest.Rest):
-    scene = await lines.scene(app)
+async def test_action_nested_to_any_depth_is_no_bug(scene):
     bodies = (b'{"actionId":"%d","x":%b1%b}' % (depth, b"[" * depth, b"]" * depth) for depth in range(880, 1010, 2))
     found = {(await scene.app.call(scene.carrier, "POST", ACTIONS, body)).status_code for body in bodies}
 
     assert found == {400}
 
 
-async def test_carrier_may_do_nothing_else_and_nobody_else_may_act(app: rest.Rest):
-    scene = await lines.scene(app)
+async def test_carrier_may_do_nothing_else_and_nobody_else_may_act(app: rest.Rest, scene):
     app = scene.app
     root = await app.account("root@x.example", Authority.SYS_ADMIN)
     director = await app.person(scene.admin, Authority.DIRECTOR, "d")
@@ -446,8 +426,7 @@ async def test_carrier_may_do_nothing_else_and_nobody_else_may_act(app: rest.Res
     )
 
 
-async def test_g10_every_change_of_state_is_pushed_once_and_other_changes_are_not(app: rest.Rest):
-    scene = await lines.scene(app)
+async def test_g10_every_change_of_state_is_pushed_once_and_other_changes_are_not(scene):
     sensor_id = await scene.opened(occurredTime=1_735_689_602_000)
     vehicle_id = await mounted(scene, sensor_id)
     await scene.act("SIM_CHANGE", imsi="1", iccid="2")
@@ -474,8 +453,7 @@ async def test_g10_every_change_of_state_is_pushed_once_and_other_changes_are_no
     assert bodies == expected
 
 
-async def test_partners_change_is_pushed_to_the_operator_and_to_the_partner_that_asked(app: rest.Rest):
-    scene = await lines.scene(app)
+async def test_partners_change_is_pushed_to_the_operator_and_to_the_partner_that_asked(scene):
     asked = {"notifyHost": "http://p.example/", "notifyMsgType": [600]}
     _, loud = await scene.app.partner(scene.admin, "p@p.example", **asked)
     _, silent = await scene.app.partner(scene.admin, "q@q.example", notifyMsgType=600)
@@ -488,8 +466,7 @@ async def test_partners_change_is_pushed_to_the_operator_and_to_the_partner_that
 
 
 @pytest.mark.parametrize("family", ["carrier", "swing"])
-async def test_g14_unpause_answers_the_sensor_with_status_01(app: rest.Rest, family):
-    scene = await lines.scene(app)
+async def test_g14_unpause_answers_the_sensor_with_status_01(scene, family):
     sensor_id = await scene.opened()
     await scene.act("SUSPENSION", kind="USE")
     answer = await scene.app.call(scene.admin, "POST", f"/api/tre/v1_4/{family}/unpause", {"mdn": MDN})
@@ -498,8 +475,7 @@ async def test_g14_unpause_answers_the_sensor_with_status_01(app: rest.Rest, fam
     assert found == (200, True, "01")
 
 
-async def test_g15_unpause_errors_are_31_32_20_30(app: rest.Rest):
-    scene = await lines.scene(app)
+async def test_g15_unpause_errors_are_31_32_20_30(app: rest.Rest, scene):
     app = scene.app
     await scene.opened()
     _, other = await app.operator("other")

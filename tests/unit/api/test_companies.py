@@ -115,8 +115,7 @@ async def test_h5_pic_email_of_another_account_is_refused_in_any_letter_case(app
 
 
 @pytest.mark.parametrize("role", [Authority.DIRECTOR, Authority.DRIVER])
-async def test_directors_and_drivers_register_no_company(role, app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_directors_and_drivers_register_no_company(role, app: rest.Rest, admin):
     person = await app.person(admin, role, "han")
 
     assert (await app.refused(person, "POST", "/company", [1]))[:2] == (403, 20)

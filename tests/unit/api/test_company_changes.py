@@ -25,8 +25,7 @@ async def test_change_replaces_the_named_fields_alone(app: rest.Rest):
     assert read == changed
 
 
-async def test_change_of_nothing_answers_the_record(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_change_of_nothing_answers_the_record(app: rest.Rest, admin):
     path = f"/company/{admin.company_id}"
     read = await app.get(admin, path)
     answers = [await app.call(admin, "PUT", path, body) for body in ({}, read, {"unheardOf": {"a": 1}})]
@@ -46,8 +45,7 @@ async def test_change_of_null_clears_an_optional_field(app: rest.Rest):
 
 
 @pytest.mark.parametrize("wrap", [lambda text: {"id": text}, str, str.upper])
-async def test_change_may_name_the_company_in_its_body(app: rest.Rest, wrap):
-    _, admin = await app.operator("ace")
+async def test_change_may_name_the_company_in_its_body(app: rest.Rest, admin, wrap):
     changed = await app.call(admin, "PUT", "/company", {"id": wrap(admin.company_id), "name": "Ace 2"})
     found = changed.status_code, changed.json()["name"], (await app.get(admin, "/company/me"))["name"]
 
@@ -104,8 +102,7 @@ async def test_g5_bounds_hold_in_a_change_too(app: rest.Rest):
     assert after == before
 
 
-async def test_pic_email_of_a_change_is_contact_data_and_changes_no_login(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_pic_email_of_a_change_is_contact_data_and_changes_no_login(app: rest.Rest, admin):
     await app.post(admin, "/driver", {"name": "D", "email": "d@ace.example", "password": "pass phrase"})
     changed = await app.call(admin, "PUT", f"/company/{admin.company_id}", {"picEmail": "d@ace.example"})
     found = (

@@ -13,8 +13,7 @@ AT = rest.NOW_MS
 PLACEHOLDER = {"id": ids.PLACEHOLDER}
 
 
-async def test_g4_event_record_has_every_field_in_order(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_g4_event_record_has_every_field_in_order(app: rest.Rest, admin):
     vehicle_id = await delegating.new_vehicle(app, admin)
 
     def two(tx):
@@ -58,8 +57,7 @@ async def test_g4_event_record_has_every_field_in_order(app: rest.Rest):
 
 
 @pytest.mark.parametrize("ascending", [True, False])
-async def test_pages_of_events_visit_every_event_of_the_vehicle_once(app: rest.Rest, ascending):
-    _, admin = await app.operator("ace")
+async def test_pages_of_events_visit_every_event_of_the_vehicle_once(app: rest.Rest, admin, ascending):
     vehicle_id, other = [await delegating.new_vehicle(app, admin, number) for number in ("1", "2")]
 
     def seven(tx):
@@ -127,8 +125,7 @@ async def test_trip_is_read_by_its_id(app: rest.Rest):
     assert refusals == [(403, 20), (404, 32), (400, 31)]
 
 
-async def test_deleted_sensor_is_named_by_nothing_before_anything_is_erased(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_deleted_sensor_is_named_by_nothing_before_anything_is_erased(app: rest.Rest, admin):
     vehicle_id = await delegating.new_vehicle(app, admin)
     on = {"company_id": admin.company_id, "sensor_id": "gone"}
 

@@ -13,8 +13,12 @@ from tripline.store.tables import account, mail_outbox
 UNKNOWN = "11111111-1111-1111-8111-111111111111"
 
 
-async def test_driver_contests_an_event_and_the_administrator_accepts(app: rest.Rest):
-    own = await fleet(app)
+@pytest.fixture
+async def own(app):
+    return await fleet(app)
+
+
+async def test_driver_contests_an_event_and_the_administrator_accepts(app: rest.Rest, own):
     (braking,) = [each for each in await own.events() if each["eventTy"] == 3]
     body = {"eventId": braking["id"]["id"], "reason": "TRAFFIC", "text": "A child ran into the road."}
     opened = await app.post(own.driver, own.of_trip, body)
@@ -53,8 +57,7 @@ async def test_driver_contests_an_event_and_the_administrator_accepts(app: rest.
     ]
 
 
-async def test_accepted_trip_says_why_it_has_no_score(app: rest.Rest):
-    own = await fleet(app)
+async def test_accepted_trip_says_why_it_has_no_score(app: rest.Rest, own):
     opened = await app.post(own.driver, own.of_trip, {"reason": "NOT_DRIVER", "text": "My colleague drove."})
     await changed(app, own.admin, decision(opened), {"accept": True})
     await own.score()
@@ -68,8 +71,7 @@ async def test_accepted_trip_says_why_it_has_no_score(app: rest.Rest):
     assert {each["annulled"] is None for each in told["harshEvents"]} == {False}
 
 
-async def test_list_shows_those_in_a_state_page_by_page(app: rest.Rest):
-    own = await fleet(app)
+async def test_list_shows_those_in_a_state_page_by_page(app: rest.Rest, own):
     opened = []
     for _ in range(3):
         app.now_ms += 1_000
@@ -91,8 +93,7 @@ async def test_list_shows_those_in_a_state_page_by_page(app: rest.Rest):
     assert in_state == {"OPEN": [third, first], "ACCEPTED": [], "REJECTED": [second]}
 
 
-async def test_director_sees_the_disputes_of_managed_vehicles_alone(app: rest.Rest):
-    own = await fleet(app)
+async def test_director_sees_the_disputes_of_managed_vehicles_alone(app: rest.Rest, own):
     director = await delegating.director(app, own.admin, "director")
     await app.post(own.driver, own.of_trip, {"reason": "OTHER", "text": "no"})
     before = await app.get(director, own.of_company, limit=5)
@@ -118,8 +119,7 @@ async def test_director_sees_the_disputes_of_managed_vehicles_alone(app: rest.Re
         ({"reason": "OTHER", "text": "no", "eventId": UNKNOWN}, "eventId"),
     ],
 )
-async def test_bad_value_is_refused_by_its_name(app: rest.Rest, body, field):
-    own = await fleet(app)
+async def test_bad_value_is_refused_by_its_name(app: rest.Rest, own, body, field):
     status, code, text = await app.refused(own.driver, "POST", own.of_trip, body)
 
     assert (status, code) == (400, 31)
@@ -127,9 +127,7 @@ async def test_bad_value_is_refused_by_its_name(app: rest.Rest, body, field):
 
 
 @pytest.mark.parametrize("length", [LONG_TEXT_MAX - 1, LONG_TEXT_MAX])
-async def test_longest_text_is_kept_whole(app: rest.Rest, length):
-    own = await fleet(app)
-
+async def test_longest_text_is_kept_whole(app: rest.Rest, own, length):
     assert (await app.post(own.driver, own.of_trip, {"reason": "OTHER", "text": "가" * length}))[
         "text"
     ] == "가" * length
@@ -139,8 +137,7 @@ async def test_longest_text_is_kept_whole(app: rest.Rest, length):
     ("body", "field"),
     [({}, "accept"), ({"accept": False}, "answer"), ({"accept": True, "answer": "x" * (LONG_TEXT_MAX + 1)}, "answer")],
 )
-async def test_decision_needs_what_it_needs(app: rest.Rest, body, field):
-    own = await fleet(app)
+async def test_decision_needs_what_it_needs(app: rest.Rest, own, body, field):
     opened = await app.post(own.driver, own.of_trip, {"reason": "OTHER", "text": "no"})
     status, code, text = await app.refused(own.admin, "PUT", decision(opened), body)
 
@@ -148,8 +145,7 @@ async def test_decision_needs_what_it_needs(app: rest.Rest, body, field):
     assert f"'{field}'" in text
 
 
-async def test_refusals_of_state_are_told_in_words(app: rest.Rest):
-    own = await fleet(app)
+async def test_refusals_of_state_are_told_in_words(app: rest.Rest, own):
     whole = {"reason": "OTHER", "text": "no"}
     opened = await app.post(own.driver, own.of_trip, whole)
     told = [await app.refused(own.driver, "POST", own.of_trip, whole)]
@@ -167,8 +163,7 @@ async def test_refusals_of_state_are_told_in_words(app: rest.Rest):
 ASKED = {"reason": "TRAFFIC", "text": "A child ran into the road.", "mail": True}
 
 
-async def test_mail_tells_who_asked_for_it_of_the_new_score_once(app: rest.Rest):
-    own = await fleet(app)
+async def test_mail_tells_who_asked_for_it_of_the_new_score_once(app: rest.Rest, own):
     post = Post(own)
     (braking,) = [each for each in await own.events() if each["eventTy"] == 3]
     opened = await app.post(own.driver, own.of_trip, {**ASKED, "eventId": braking["id"]["id"]})
@@ -194,8 +189,7 @@ async def test_mail_tells_who_asked_for_it_of_the_new_score_once(app: rest.Rest)
     assert [each for each in kept if each in letter.text] == []
 
 
-async def test_mail_of_a_trip_that_is_not_scored_anew_waits_so_long_and_no_longer(app: rest.Rest):
-    own = await fleet(app)
+async def test_mail_of_a_trip_that_is_not_scored_anew_waits_so_long_and_no_longer(app: rest.Rest, own):
     post = Post(own)
     opened = await app.post(own.driver, own.of_trip, ASKED)
     await changed(app, own.admin, decision(opened), {"accept": True})
@@ -209,8 +203,7 @@ async def test_mail_of_a_trip_that_is_not_scored_anew_waits_so_long_and_no_longe
 
 
 @pytest.mark.parametrize("language", ["ko", None])
-async def test_mail_of_a_rejection_goes_at_once_in_the_language_of_the_account(app: rest.Rest, language):
-    own = await fleet(app)
+async def test_mail_of_a_rejection_goes_at_once_in_the_language_of_the_account(app: rest.Rest, own, language):
     post = Post(own)
     whose = update(account).where(account.c.id == own.driver.user_id)
     await app.store.write(lambda tx: tx.run(whose.values(language=language)))
@@ -224,8 +217,7 @@ async def test_mail_of_a_rejection_goes_at_once_in_the_language_of_the_account(a
 
 
 @pytest.mark.parametrize("what", ["not asked", "asked not", "withdrawn"])
-async def test_no_mail_waits_for_who_wants_none_or_withdraws(app: rest.Rest, what):
-    own = await fleet(app)
+async def test_no_mail_waits_for_who_wants_none_or_withdraws(app: rest.Rest, own, what):
     post = Post(own)
     wish = {"not asked": {"mail": None}, "asked not": {"mail": False}, "withdrawn": {}}[what]
     opened = await app.post(own.driver, own.of_trip, ASKED | wish)
@@ -240,8 +232,7 @@ async def test_no_mail_waits_for_who_wants_none_or_withdraws(app: rest.Rest, wha
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("what", ["deleted", "disabled", "unset", "vehicle deleted"])
-async def test_mail_goes_to_nobody_who_may_not_read_the_trip_any_more(app: rest.Rest, what, when):
-    own = await fleet(app)
+async def test_mail_goes_to_nobody_who_may_not_read_the_trip_any_more(app: rest.Rest, own, what, when):
     post = Post(own)
     director = await delegating.director(app, own.admin, "director")
     managed = f"/vehicle/{own.vehicle_id}/director/{director.user_id}"

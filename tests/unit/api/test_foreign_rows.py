@@ -39,8 +39,12 @@ OF_R = {
 SEARCHED = [path for path, row in LISTS.items() if row not in ("T", "event of V", "GPS event of V")]
 
 
-async def test_offset_that_is_anothers_row_is_answered_like_one_that_is_nobodys(app: rest.Rest):
-    world = await access_world.settled(app)
+@pytest.fixture
+async def world(app):
+    return await access_world.settled(app)
+
+
+async def test_offset_that_is_anothers_row_is_answered_like_one_that_is_nobodys(app: rest.Rest, world):
     (session,) = (await app.get(world.of("P"), "/sessions", limit=1))["data"]
     (harsh,) = (await app.get(world.of("P"), GPS_EVENTS.format_map(world.ids), limit=1))["data"]
     event = await app.store.write(
@@ -64,8 +68,7 @@ async def test_offset_that_is_anothers_row_is_answered_like_one_that_is_nobodys(
 
 
 @pytest.mark.parametrize("search", ["%", "_", "%%", "[A-Z]", "*", "?", "\\", "' OR 1=1 --"])
-async def test_search_knows_no_wildcards(app: rest.Rest, search):
-    world = await access_world.settled(app)
+async def test_search_knows_no_wildcards(app: rest.Rest, world, search):
     found = {}
     for path in SEARCHED:
         answer = await app.get(world.of("P"), path.format_map(world.ids), limit=10, textSearch=search)
@@ -74,8 +77,7 @@ async def test_search_knows_no_wildcards(app: rest.Rest, search):
     assert found == {path: [] for path in SEARCHED}
 
 
-async def test_offset_text_beyond_the_own_rows_shows_no_others(app: rest.Rest):
-    world = await access_world.settled(app)
+async def test_offset_text_beyond_the_own_rows_shows_no_others(app: rest.Rest, world):
     every = {}
     for path in SEARCHED:
         address, own = path.format_map(world.ids), world.of("P")
@@ -86,8 +88,7 @@ async def test_offset_text_beyond_the_own_rows_shows_no_others(app: rest.Rest):
     assert every == dict.fromkeys(SEARCHED, True)
 
 
-async def test_id_in_upper_case_is_the_same_and_reaches_no_further(app: rest.Rest):
-    world = await access_world.settled(app)
+async def test_id_in_upper_case_is_the_same_and_reaches_no_further(app: rest.Rest, world):
     ids = {name: text.upper() for name, text in world.ids.items()}
     p = world.of("P")
     own = [await app.get(p, path.format_map(ids)) for path in ("/vehicle/{V}", "/company/{P}", "/sensor/{on V}")]
@@ -147,8 +148,7 @@ CHANGED = {
 }
 
 
-async def test_change_hears_nothing_that_a_record_only_shows(app: rest.Rest):
-    world = await access_world.settled(app)
+async def test_change_hears_nothing_that_a_record_only_shows(app: rest.Rest, world):
     changed = {}
     for path, who in CHANGED.items():
         address, login = path.format_map(world.ids), world.of(who)
@@ -160,24 +160,21 @@ async def test_change_hears_nothing_that_a_record_only_shows(app: rest.Rest):
     assert changed == {path: ({200, 400}, {}) for path in CHANGED}
 
 
-async def test_access_token_of_anothers_device_is_not_taken_over(app: rest.Rest):
-    world = await access_world.settled(app)
+async def test_access_token_of_anothers_device_is_not_taken_over(app: rest.Rest, world):
     taken = {"credentialsId": "on-X".ljust(20, "-")}
     refused = await app.refused(world.of("P"), "PUT", f"/sensor/{world.ids['free']}", taken)
 
     assert (refused[:2], taken["credentialsId"] in refused[2]) == ((400, 31), False)
 
 
-async def test_of_a_key_that_is_there_twice_one_value_alone_is_checked_and_kept(app: rest.Rest):
-    world = await access_world.settled(app)
+async def test_of_a_key_that_is_there_twice_one_value_alone_is_checked_and_kept(app: rest.Rest, world):
     body = b'{"vehicleNo":"W2","vehicleNo":"V","mileage":0,"mileage":1}'
     found = (await app.refused(world.of("P"), "PUT", f"/vehicle/{world.ids['W']}", body))[:2]
 
     assert found == (400, 31)
 
 
-async def test_what_was_delegated_is_neither_delegated_on_nor_deleted_nor_moved(app: rest.Rest):
-    world = await access_world.settled(app)
+async def test_what_was_delegated_is_neither_delegated_on_nor_deleted_nor_moved(app: rest.Rest, world):
     r, operator, v = world.of("R"), world.of("operator"), world.ids["V"]
     lent_on = {"vehicleId": {"id": v}}
     await delegating.register(app, r, world.of("S"))
@@ -195,8 +192,7 @@ async def test_what_was_delegated_is_neither_delegated_on_nor_deleted_nor_moved(
     assert (refused, moved[:2], kept["companyId"]["id"] == world.ids["P"]) == ([(403, 20)] * 8, (400, 31), True)
 
 
-async def test_who_changes_a_partner_gets_nothing_of_it_for_another_service(app: rest.Rest):
-    world = await access_world.settled(app)
+async def test_who_changes_a_partner_gets_nothing_of_it_for_another_service(app: rest.Rest, world):
     path, operator = f"/company/{world.ids['P']}", world.of("operator")
     forged = {"serviceType": "other"}, {"masterId": {"id": world.ids["other"]}}
     refused = [(await app.refused(operator, "PUT", path, body))[:2] for body in forged]
@@ -208,7 +204,7 @@ async def test_who_changes_a_partner_gets_nothing_of_it_for_another_service(app:
     assert found == ([(400, 31)] * 2, True, ["p@admins.example"])
 
 
-async def test_nobody_makes_a_platform_administrator_or_carrier_over_rest(app: rest.Rest):
+async def test_nobody_makes_a_platform_administrator_or_carrier_over_rest(app: rest.Rest, world):
     forged = {
         "scopes": ["SYS_ADMIN"],
         "role": "CARRIER",
@@ -216,7 +212,6 @@ async def test_nobody_makes_a_platform_administrator_or_carrier_over_rest(app: r
         "password": "pass phrase",
     }
 
-    world = await access_world.settled(app)
     made = []
     for number, (who, path) in enumerate(
         (

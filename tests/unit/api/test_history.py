@@ -59,8 +59,7 @@ async def test_change_of_a_vehicle_tells_who_and_each_field_before_and_after(app
     assert newest["sensorId"]["id"] == PLACEHOLDER
 
 
-async def test_change_of_nothing_makes_no_entry(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_change_of_nothing_makes_no_entry(app: rest.Rest, admin):
     path = f"/vehicle/{await delegating.new_vehicle(app, admin)}"
     before = await app.get(admin, path)
     await app.call(admin, "PUT", path, before)
@@ -69,8 +68,7 @@ async def test_change_of_nothing_makes_no_entry(app: rest.Rest):
     assert await events(app, admin, path) == ["REGISTERED"]
 
 
-async def test_refused_change_makes_no_entry(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_refused_change_makes_no_entry(app: rest.Rest, admin):
     await delegating.new_vehicle(app, admin, "taken")
     path = f"/vehicle/{await delegating.new_vehicle(app, admin, 'other')}"
     await app.refused(admin, "PUT", path, {"vehicleNo": "taken"})
@@ -133,8 +131,7 @@ async def test_every_step_of_a_vehicle_stands_in_its_history_and_in_that_of_whom
     assert company == ["CANDIDATE_REGISTERED", "REGISTERED"]
 
 
-async def test_driver_who_moves_to_another_vehicle_is_told_of_in_both(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_driver_who_moves_to_another_vehicle_is_told_of_in_both(app: rest.Rest, admin):
     driver, before = [await delegating.driver(app, admin, name) for name in ("driver", "before")]
     one, other = [await delegating.new_vehicle(app, admin, number) for number in "12"]
     await app.post(admin, f"/vehicle/{one}/driver/{driver.user_id}")
@@ -306,8 +303,7 @@ async def test_administrator_who_registers_and_deletes_another_is_told_of(app: r
     assert after == [("DELETED", "Kim", {}), ("CHANGED", "Kim", None), ("REGISTERED", "Kim", None)]
 
 
-async def test_import_is_one_entry_of_the_company_and_the_first_of_each_vehicle(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_import_is_one_entry_of_the_company_and_the_first_of_each_vehicle(app: rest.Rest, admin):
     company = f"/company/{admin.company_id}"
     app.now_ms += 1_000
     lines = b"".join(b"%d,1\n" % number for number in range(600))
@@ -343,8 +339,7 @@ async def test_import_is_one_entry_of_the_company_and_the_first_of_each_vehicle(
     assert [entry["event"] for entry in later] == ["CHANGED"]
 
 
-async def test_pages_go_by_key_in_both_orders_and_meet_every_entry_once(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_pages_go_by_key_in_both_orders_and_meet_every_entry_once(app: rest.Rest, admin):
     path = f"/vehicle/{await delegating.new_vehicle(app, admin)}"
     for number in range(7):
         app.now_ms += 1_000
@@ -404,8 +399,7 @@ async def test_vehicle_of_a_partner_tells_that_the_program_delegated_it_to_the_o
 
 
 @pytest.mark.parametrize("by_link", [False, True])
-async def test_own_password_is_told_of_without_a_value_however_it_was_changed(app: rest.Rest, by_link):
-    _, admin = await app.operator("ace")
+async def test_own_password_is_told_of_without_a_value_however_it_was_changed(app: rest.Rest, admin, by_link):
     person = await app.person(admin, Authority.DRIVER, "lee")
     if by_link:
         token = await app.store.write(lambda tx: links.make(tx, user_id=person.user_id, hours=1, now_ms=app.now_ms))
@@ -440,8 +434,7 @@ def few_changes(monkeypatch):
     monkeypatch.setattr(rows, "_COUNTED_EVERY", 1)
 
 
-async def test_account_that_has_written_a_day_of_history_changes_nothing_more_today(app: rest.Rest, few_changes):
-    _, admin = await app.operator("ace")
+async def test_account_that_has_written_a_day_of_history_changes_nothing_more_today(app: rest.Rest, admin, few_changes):
     director = await app.person(admin, Authority.DIRECTOR, "d")
     vehicle_id = await delegating.new_vehicle(app, admin, "1")
     answers = [await app.call(admin, "PUT", f"/vehicle/{vehicle_id}", {"vendor": str(at)}) for at in range(5)]
@@ -479,9 +472,7 @@ async def test_long_values_count_by_the_kib(app: rest.Rest, few_changes, monkeyp
     assert found == [200, 200, 429]
 
 
-async def test_entries_are_counted_by_a_sample_that_is_close(app: rest.Rest):
-    _, admin = await app.operator("ace")
-
+async def test_entries_are_counted_by_a_sample_that_is_close(app: rest.Rest, admin):
     def work(tx):
         for _ in range(5_000):
             fact = domain.Fact(

@@ -48,8 +48,7 @@ async def count(app, table):
     return (await app.store.read(lambda tx: tx.one(select(func.count()).select_from(table))))[0]
 
 
-async def test_h17_every_row_of_a_good_file_is_like_one_registration(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_h17_every_row_of_a_good_file_is_like_one_registration(app: rest.Rest, admin):
     single = await app.post(admin, "/vehicle", {"vehicleNo": "S", "mileage": 45210.5, "fuelType": "DIESEL"})
 
     answer = await sent(app, admin, b"vehicleNo,mileage,fuelType\nA,45210.5,DIESEL\n")
@@ -61,8 +60,7 @@ async def test_h17_every_row_of_a_good_file_is_like_one_registration(app: rest.R
     assert {**listed[0], "id": None, "vehicleNo": None} == {**single, "id": None, "vehicleNo": None}
 
 
-async def test_rule_2_vehicles_in_a_director_s_file_are_managed_by_that_director(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_rule_2_vehicles_in_a_director_s_file_are_managed_by_that_director(app: rest.Rest, admin):
     director = await app.person(admin, Authority.DIRECTOR, "d")
     answer = await sent(app, director, VEHICLES)
     rows = await app.store.read(lambda tx: tx.all(select(vehicle.c.director_id)))
@@ -108,8 +106,7 @@ async def test_one_bad_row_keeps_every_row_out_unless_bad_rows_are_skipped(app: 
     assert (skipped, kept) == (report(**common, created=1), ["A"])
 
 
-async def test_dry_run_checks_rows_against_the_store_and_keeps_none(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_dry_run_checks_rows_against_the_store_and_keeps_none(app: rest.Rest, admin):
     await app.post(admin, "/vehicle", {"vehicleNo": "B", "mileage": 1})
     answer, kept = await sent(app, admin, VEHICLES, dryRun="TRUE", skipBadRows="true"), await numbers(app)
 
@@ -118,8 +115,7 @@ async def test_dry_run_checks_rows_against_the_store_and_keeps_none(app: rest.Re
     assert kept == ["B"]
 
 
-async def test_h5_names_of_sensors_taken_in_other_companies_are_told_by_row(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_h5_names_of_sensors_taken_in_other_companies_are_told_by_row(app: rest.Rest, admin):
     _, other = await app.operator("other")
     for login, serial, token in ((admin, "S1", "t" * 20), (other, "S2", "u" * 20)):
         await app.post(login, "/sensor", {"serialNo": serial, "type": "GPS", "credentialsId": token})
@@ -141,8 +137,7 @@ async def test_h5_names_of_sensors_taken_in_other_companies_are_told_by_row(app:
     )
 
 
-async def test_sample_files_are_taken_as_body_and_as_form(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_sample_files_are_taken_as_body_and_as_form(app: rest.Rest, admin):
     headers = {"X-Authorization": f"Bearer {admin.token}"}
     answers = []
     for noun in ("vehicles", "sensors"):
@@ -165,15 +160,13 @@ async def test_sample_files_are_taken_as_body_and_as_form(app: rest.Rest):
         (b'vehicleNo,mileage\n"A,1\n', "Row 2 is not CSV: a quote is opened and never closed."),
     ],
 )
-async def test_file_that_is_no_csv_of_vehicles_is_refused(app: rest.Rest, content, message):
-    _, admin = await app.operator("ace")
+async def test_file_that_is_no_csv_of_vehicles_is_refused(app: rest.Rest, admin, content, message):
     found = await app.refused(admin, "POST", "/vehicles/bulk", content, skipBadRows="true"), await numbers(app)
 
     assert found == ((400, 31, message), [])
 
 
-async def test_broken_row_after_good_ones_keeps_every_row_out(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_broken_row_after_good_ones_keeps_every_row_out(app: rest.Rest, admin):
     content = VEHICLES + b'"D'
     found = await app.refused(admin, "POST", "/vehicles/bulk", content, skipBadRows="true"), await numbers(app)
 
@@ -199,8 +192,7 @@ async def test_form_without_exactly_one_file_is_refused(app: rest.Rest, files, m
 
 
 @pytest.mark.parametrize("boundary", ["", "; boundary=", "; boundary=x"])
-async def test_form_that_cannot_be_read_is_refused(app: rest.Rest, boundary):
-    _, admin = await app.operator("ace")
+async def test_form_that_cannot_be_read_is_refused(app: rest.Rest, admin, boundary):
     headers = {"X-Authorization": f"Bearer {admin.token}", "Content-Type": f"multipart/form-data{boundary}"}
     answer = await app.http.post("/api/tre/v1/vehicles/bulk", headers=headers, content=VEHICLES)
 
@@ -244,9 +236,7 @@ async def test_file_up_to_the_bound_is_taken_and_one_byte_more_is_refused(app: r
     assert (taken["rows"], taken["created"]) == (1, 1)
 
 
-async def test_bodies_of_other_operations_keep_their_bound(app: rest.Rest):
-    _, admin = await app.operator("ace")
-
+async def test_bodies_of_other_operations_keep_their_bound(app: rest.Rest, admin):
     assert await app.refused(admin, "POST", "/vehicle", b" " * (2**20 + 1)) == (
         413,
         31,
@@ -254,8 +244,7 @@ async def test_bodies_of_other_operations_keep_their_bound(app: rest.Rest):
     )
 
 
-async def test_rows_up_to_the_bound_are_taken_and_one_more_is_refused(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_rows_up_to_the_bound_are_taken_and_one_more_is_refused(app: rest.Rest, admin):
     await with_limits(app, import_rows=3)
     refused = await app.refused(admin, "POST", "/vehicles/bulk", VEHICLES + b"D,4\n", skipBadRows="true")
     taken = await sent(app, admin, VEHICLES)
@@ -264,15 +253,13 @@ async def test_rows_up_to_the_bound_are_taken_and_one_more_is_refused(app: rest.
     assert taken == report(rows=3, created=3)
 
 
-async def test_a_thousand_bad_rows_are_told_and_all_are_counted(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_a_thousand_bad_rows_are_told_and_all_are_counted(app: rest.Rest, admin):
     answer = await sent(app, admin, b"vehicleNo,mileage\n" + b"x,0\n" * 1001)
 
     assert (len(answer["errors"]), answer["errorCount"], answer["errors"][-1]["row"]) == (1000, 1001, 1001)
 
 
-async def test_short_import_waits_for_no_long_one(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_short_import_waits_for_no_long_one(app: rest.Rest, admin):
     async with app.contexts.imports.long.turn("another"), asyncio.timeout(20):
         found = await sent(app, admin, VEHICLES)
 
@@ -365,8 +352,7 @@ async def slow_uploads(app, token, number):
 @pytest.mark.parametrize(
     ("number", "own", "other"), [(5, 200, 200), (7, 200, 200), (8, 429, 200)], ids=["five", "below", "at the bound"]
 )
-async def test_slow_uploads_lock_nobody_out(app: rest.Rest, number, own, other):
-    _, admin = await app.operator("ace")
+async def test_slow_uploads_lock_nobody_out(app: rest.Rest, admin, number, own, other):
     _, others = await app.operator("bee")
     asked, end = await slow_uploads(app, admin.token, number)
     same = await send(app, admin, b"vehicleNo,mileage\nX,1\n")
@@ -404,8 +390,7 @@ async def test_files_that_arrive_are_bounded_in_number(bound, names):
     assert shared.files.taken == shared.bytes.taken == 0
 
 
-async def test_operator_and_its_partner_have_one_share_and_make_room_for_another_operator(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_operator_and_its_partner_have_one_share_and_make_room_for_another_operator(app: rest.Rest, admin):
     _, partner = await app.partner(admin, "partner@x.example")
     people = [await app.person(login, Authority.DIRECTOR, f"d{at}") for at, login in enumerate([admin, partner])]
     _, second = await app.operator("bee")
@@ -429,8 +414,7 @@ async def test_operator_and_its_partner_have_one_share_and_make_room_for_another
 
 
 @pytest.mark.parametrize(("size", "status"), [(2_999, 200), (3_000, 200), (3_001, 429)])
-async def test_files_that_arrive_are_bounded_together_on_disk(app: rest.Rest, size, status):
-    _, admin = await app.operator("ace")
+async def test_files_that_arrive_are_bounded_together_on_disk(app: rest.Rest, admin, size, status):
     shared = await with_limits(app)
     shared.bytes.shares = Shares.of(12_000)
     content = b"vehicleNo,mileage\nX,1\n"
@@ -451,8 +435,7 @@ async def test_flags_that_are_neither_true_nor_false_are_refused_before_the_file
     )
 
 
-async def test_drivers_and_directors_may_not_import_what_they_may_not_register(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_drivers_and_directors_may_not_import_what_they_may_not_register(app: rest.Rest, admin):
     driver = await app.person(admin, Authority.DRIVER, "driver")
     director = await app.person(admin, Authority.DIRECTOR, "director")
     granted = await app.account("granted@x.example", Authority.COMPANY_ADMIN)
@@ -488,8 +471,7 @@ async def test_single_registrations_racing_with_a_file_leave_one_of_each_number(
         assert rows == (won or 300)
 
 
-async def test_number_registered_between_check_and_insert_is_told_like_any_other(app: rest.Rest, monkeypatch):
-    _, admin = await app.operator("ace")
+async def test_number_registered_between_check_and_insert_is_told_like_any_other(app: rest.Rest, admin, monkeypatch):
     waiting = [{"vehicleNo": "B", "mileage": 1}]
     write = app.contexts.context.store.write
 
@@ -509,9 +491,8 @@ async def test_number_registered_between_check_and_insert_is_told_like_any_other
 
 @pytest.mark.parametrize("names", ["ABCDEFGH", "ABC"])
 async def test_numbers_registered_one_by_one_before_each_write_of_an_import_are_bad_rows_of_it(
-    app: rest.Rest, monkeypatch, names
+    app: rest.Rest, admin, monkeypatch, names
 ):
-    _, admin = await app.operator("ace")
     waiting = [*reversed(names)]
     write = app.contexts.context.store.write
 
@@ -530,8 +511,7 @@ async def test_numbers_registered_one_by_one_before_each_write_of_an_import_are_
     assert answer["errorCount"] >= registration.ATTEMPTS
 
 
-async def test_formula_cells_are_kept_as_text_and_told_harmlessly(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_formula_cells_are_kept_as_text_and_told_harmlessly(app: rest.Rest, admin):
     content = b"vehicleNo,mileage,=cmd|' /C calc'!A0\n=cmd|' /C calc'!A0,1\n"
     answer = await sent(app, admin, content)
     kept = await numbers(app)
@@ -540,8 +520,7 @@ async def test_formula_cells_are_kept_as_text_and_told_harmlessly(app: rest.Rest
     assert kept == ["=cmd|' /C calc'!A0"]
 
 
-async def test_sensors_of_a_file_are_on_no_vehicle(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_sensors_of_a_file_are_on_no_vehicle(app: rest.Rest, admin):
     await sent(app, admin, csv_registrations.SENSORS.sample_file(), "sensors")
     columns = (sensor.c.vehicle_id, sensor.c.status, sensor.c.activation_required)
     found = [tuple(row) for row in await app.store.read(lambda tx: tx.all(select(*columns)))]
@@ -553,8 +532,7 @@ ENCODINGS = "utf-8, cp949, windows-1250, windows-1252"
 WESTERN = "vehicleNo,vendor,usage,mileage\r\nK1,Škoda,depot’s,120\r\n".encode("windows-1252")
 
 
-async def test_western_text_that_is_cp949_by_chance_asks_for_its_encoding(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_western_text_that_is_cp949_by_chance_asks_for_its_encoding(app: rest.Rest, admin):
     refused = await send(app, admin, WESTERN)
     unknown = await send(app, admin, WESTERN, encoding="latin-1")
     wrong = await send(app, admin, WESTERN, encoding="utf-8")
@@ -574,8 +552,7 @@ async def test_western_text_that_is_cp949_by_chance_asks_for_its_encoding(app: r
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "cp949"])
-async def test_answer_names_the_encoding_in_which_a_file_was_read(app: rest.Rest, encoding):
-    _, admin = await app.operator("ace")
+async def test_answer_names_the_encoding_in_which_a_file_was_read(app: rest.Rest, admin, encoding):
     found = await sent(app, admin, "vehicleNo,mileage\n12가3456,1\n".encode(encoding))
 
     assert found == report(rows=1, created=1, encoding=encoding)

@@ -222,8 +222,7 @@ CARRIERS = ("subscription", "imsi", "iccid")
 
 
 @pytest.mark.parametrize("field", ["mdn", "nwStatus", *CARRIERS])
-async def test_registration_of_a_sensor_refuses_what_the_carrier_writes(app: Rest, field: str) -> None:
-    _, admin = await app.operator("ace")
+async def test_registration_of_a_sensor_refuses_what_the_carrier_writes(app: Rest, admin: Login, field: str) -> None:
     info = {"extra": "cold store van", **({field: "1"} if field in CARRIERS else {})}
     body = {**SENSOR, "additionalInfo": info, **({} if field in CARRIERS else {field: "1"})}
     refusal = await app.refused(admin, "POST", "/sensor", body)
@@ -258,8 +257,7 @@ async def test_change_of_a_carrier_linked_sensor_takes_its_own_values_and_refuse
     ]
 
 
-async def test_change_of_a_sensor_whose_line_is_not_open_yet_takes_its_own_record(app: Rest) -> None:
-    _, admin = await app.operator("ace")
+async def test_change_of_a_sensor_whose_line_is_not_open_yet_takes_its_own_record(app: Rest, admin: Login) -> None:
     made = await app.post(admin, "/sensor", {"serialNo": "1", "type": "OBD", "additionalInfo": {"extra": "van"}})
     changed = await app.call(admin, "PUT", f"/sensor/{made['id']['id']}", {**made, "vendor": "Ace"})
     changed = changed.json()

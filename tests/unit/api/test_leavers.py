@@ -22,8 +22,7 @@ CASES = (
 
 
 @pytest.mark.parametrize(("method", "path", "body"), CASES, ids=[case[1] for case in CASES])
-async def test_request_of_an_account_disabled_amid_the_body_is_refused(app: rest.Rest, method, path, body):
-    _, admin = await app.operator("ace")
+async def test_request_of_an_account_disabled_amid_the_body_is_refused(app: rest.Rest, admin, method, path, body):
     partner, _ = await app.partner(admin, "p@p.example")
     driver = await app.person(admin, Authority.DRIVER, "driver")
     vehicle = await app.post(admin, "/vehicle", {"vehicleNo": "1", "mileage": 1})

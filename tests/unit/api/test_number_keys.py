@@ -23,8 +23,7 @@ async def bulk(app, login, rows, noun="vehicles"):
 
 
 @pytest.mark.parametrize("form", FORMS)
-async def test_h5_number_in_another_form_is_taken_and_found_and_the_text_is_echoed_as_sent(app: rest.Rest, form):
-    _, admin = await app.operator("ace")
+async def test_h5_number_in_another_form_is_taken_and_found_and_the_text_is_echoed_as_sent(app: rest.Rest, admin, form):
     _, other = await app.operator("bee")
     made = await app.post(admin, "/vehicle", {"vehicleNo": form, "mileage": 1})
     taken = await app.refused(admin, "POST", "/vehicle", {"vehicleNo": PLATE, "mileage": 1})
@@ -40,8 +39,7 @@ async def test_h5_number_in_another_form_is_taken_and_found_and_the_text_is_echo
 
 
 @pytest.mark.parametrize("form", SERIALS)
-async def test_h5_serial_number_in_another_form_is_taken_and_found(app: rest.Rest, form):
-    _, admin = await app.operator("ace")
+async def test_h5_serial_number_in_another_form_is_taken_and_found(app: rest.Rest, admin, form):
     made = await app.post(admin, "/sensor", device(form, "a"))
     taken = await app.refused(admin, "POST", "/sensor", device(SERIAL, "b"))
     found = await app.get(admin, "/sensor", serialNo=SERIAL)
@@ -52,8 +50,7 @@ async def test_h5_serial_number_in_another_form_is_taken_and_found(app: rest.Res
     assert found["id"] == made["id"]
 
 
-async def test_access_tokens_that_differ_in_case_are_two(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_access_tokens_that_differ_in_case_are_two(app: rest.Rest, admin):
     await app.post(admin, "/sensor", device("1", "a"))
     await app.post(admin, "/sensor", device("2", "A"))
     rows = [f"3,GPS,{'b' * 20}", f"4,GPS,{'B' * 20}", f"5,GPS,{'a' * 20}"]
@@ -62,8 +59,7 @@ async def test_access_tokens_that_differ_in_case_are_two(app: rest.Rest):
     assert (answer["created"], [each["row"] for each in answer["errors"]]) == (2, [4])
 
 
-async def test_import_finds_numbers_in_other_forms_in_the_file_and_in_the_store(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_import_finds_numbers_in_other_forms_in_the_file_and_in_the_store(app: rest.Rest, admin):
     await app.post(admin, "/vehicle", {"vehicleNo": PLATE, "mileage": 1})
     vehicles = await bulk(app, admin, [f"{FORMS[0]},5", "K2,5", "K2\u200b,5", " k2,5", "K3,5"])
     again = await bulk(app, admin, ["k 3,5", "K4,5"])
@@ -75,8 +71,7 @@ async def test_import_finds_numbers_in_other_forms_in_the_file_and_in_the_store(
     assert (sensors["created"], [each["row"] for each in sensors["errors"]]) == (1, [3, 4, 5])
 
 
-async def test_number_changes_its_form_and_not_to_that_of_another_vehicle(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_number_changes_its_form_and_not_to_that_of_another_vehicle(app: rest.Rest, admin):
     made = await app.post(admin, "/vehicle", {"vehicleNo": PLATE, "mileage": 1})
     await app.post(admin, "/vehicle", {"vehicleNo": "K2", "mileage": 1})
     at = f"/vehicle/{made['id']['id']}"
@@ -88,8 +83,7 @@ async def test_number_changes_its_form_and_not_to_that_of_another_vehicle(app: r
     assert (changed["vehicleNo"], taken[:2], free["vehicleNo"]) == (FORMS[1], (400, 31), FORMS[0])
 
 
-async def test_serial_number_changes_its_form_and_not_to_that_of_another_sensor(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_serial_number_changes_its_form_and_not_to_that_of_another_sensor(app: rest.Rest, admin):
     made = await app.post(admin, "/sensor", device(SERIAL, "a"))
     await app.post(admin, "/sensor", device("S2", "b"))
     at = f"/sensor/{made['id']['id']}"
@@ -102,8 +96,7 @@ async def test_serial_number_changes_its_form_and_not_to_that_of_another_sensor(
 
 
 @pytest.mark.parametrize("number", ["\u200b", "\u3164\u00a0", "\u2060"])
-async def test_number_that_nobody_sees_is_missing(app: rest.Rest, number):
-    _, admin = await app.operator("ace")
+async def test_number_that_nobody_sees_is_missing(app: rest.Rest, admin, number):
     found = [
         await app.refused(admin, "POST", "/vehicle", {"vehicleNo": number, "mileage": 1}),
         await app.refused(admin, "POST", "/sensor", device(number, "a")),

@@ -46,8 +46,7 @@ def seen(page) -> tuple[list[str], list[str]]:
     return [each["vehicleId"]["id"] for each in page["data"]], [each["id"] for each in page["left"]]
 
 
-async def test_position_record_has_every_field_and_the_state_of_now(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_position_record_has_every_field_and_the_state_of_now(app: rest.Rest, admin):
     vehicle, sensor = await mounted(app, admin)
     empty = await ask(app, admin, admin)
     await move(app, vehicle, sensor)
@@ -70,8 +69,7 @@ class Street:
         return [PlaceName("Side Street", {"en": "Town", "ko": "마을"}[language]) for _ in points]
 
 
-async def test_vehicle_has_its_position_with_limit_place_and_newest_trip(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_vehicle_has_its_position_with_limit_place_and_newest_trip(app: rest.Rest, admin):
     app.change(roads=Street(), places=Street())
     vehicle, sensor = await mounted(app, admin)
     missing = await app.refused(admin, "GET", f"/vehicle/{vehicle}/position")
@@ -108,8 +106,7 @@ async def test_vehicle_is_shareable_for_those_who_may_share_it(app: rest.Rest):
     assert seen == ([True, True, True, False], [None] * 4)
 
 
-async def test_since_answers_only_what_changed(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_since_answers_only_what_changed(app: rest.Rest, admin):
     first, second = [await mounted(app, admin, number) for number in ("1", "2")]
     for each in (first, second):
         await move(app, *each)
@@ -123,8 +120,7 @@ async def test_since_answers_only_what_changed(app: rest.Rest):
     assert (whole, nothing, changed) == ((sorted([first, second]), []), ([], []), ([second], []))
 
 
-async def test_pages_give_every_vehicle_also_when_all_move_between_them(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_pages_give_every_vehicle_also_when_all_move_between_them(app: rest.Rest, admin):
     fleet = [await mounted(app, admin, str(number)) for number in range(5)]
     page, answered = {"hasNext": True, "since": None}, []
     for step in range(20):
@@ -160,8 +156,7 @@ async def test_delegated_vehicle_comes_and_leaves_without_moving(app: rest.Rest)
 
 
 @pytest.mark.parametrize("drive", [False, True], ids=["delegated director", "driver"])
-async def test_right_on_a_vehicle_brings_its_position_and_takes_it_away(app: rest.Rest, drive):
-    _, admin = await app.operator("ace")
+async def test_right_on_a_vehicle_brings_its_position_and_takes_it_away(app: rest.Rest, admin, drive):
     person = await (delegating.driver if drive else delegating.director)(app, admin, "oh")
     vehicle, sensor = await mounted(app, admin)
     await move(app, vehicle, sensor)
@@ -175,8 +170,7 @@ async def test_right_on_a_vehicle_brings_its_position_and_takes_it_away(app: res
     assert answers == [([], []), ([vehicle], []), ([], [vehicle])]
 
 
-async def test_managing_director_sees_the_vehicle_while_he_manages_it(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_managing_director_sees_the_vehicle_while_he_manages_it(app: rest.Rest, admin):
     one, other = [await delegating.director(app, admin, name) for name in ("oh", "yu")]
     vehicle, sensor = await mounted(app, admin)
     await move(app, vehicle, sensor)
@@ -214,8 +208,7 @@ async def test_deleting_erases_the_position_and_tells_everybody_who_saw_it(app: 
     assert kept == []
 
 
-async def test_position_stays_while_another_sensor_is_on_the_vehicle_and_goes_with_the_last_one(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_position_stays_while_another_sensor_is_on_the_vehicle_and_goes_with_the_last_one(app: rest.Rest, admin):
     vehicle, first = await mounted(app, admin)
     second = await on(app, admin, vehicle, "second")
     await move(app, vehicle, first)
@@ -229,8 +222,7 @@ async def test_position_stays_while_another_sensor_is_on_the_vehicle_and_goes_wi
     assert whole == ([], [])
 
 
-async def test_sensor_that_is_on_no_vehicle_takes_no_position_with_it(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_sensor_that_is_on_no_vehicle_takes_no_position_with_it(app: rest.Rest, admin):
     vehicle, sensor = await mounted(app, admin)
     await move(app, vehicle, sensor)
     await app.delete(admin, f"/sensor/{sensor}/vehicle/{vehicle}")

@@ -45,8 +45,7 @@ async def line_of(app, sensor, mdn="01212345678", status=NwStatus.NORMAL):
     await app.store.write(lambda tx: lines.put(tx, line, now_ms=app.now_ms))
 
 
-async def test_change_names_what_changes_and_leaves_the_rest(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_change_names_what_changes_and_leaves_the_rest(app: rest.Rest, admin):
     before = await registered(app, admin, vendor="Maker", missionType="AUTO", additionalInfo="spare")
     after = await put(app, admin, before, serialNo="SN-9", vendor=None, unknown=1)
     unchanged = await put(app, admin, before)
@@ -57,8 +56,7 @@ async def test_change_names_what_changes_and_leaves_the_rest(app: rest.Rest):
     assert told == []
 
 
-async def test_change_of_the_token_ends_the_session_and_of_the_type_tells_the_pipeline(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_change_of_the_token_ends_the_session_and_of_the_type_tells_the_pipeline(app: rest.Rest, admin):
     sensor = await registered(app, admin)
     await put(app, admin, sensor, credentialsId=TOKEN, type="GPS")
     unchanged = list(app.signals.told)
@@ -71,8 +69,7 @@ async def test_change_of_the_token_ends_the_session_and_of_the_type_tells_the_pi
     assert told == [(observe.SIGNAL_CREDENTIAL_ENDED, sensor_id), (observe.SIGNAL_SENSOR_CHANGED, sensor_id)]
 
 
-async def test_h5_change_into_what_another_sensor_has_is_refused(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_h5_change_into_what_another_sensor_has_is_refused(app: rest.Rest, admin):
     sensor = await registered(app, admin)
     await registered(app, admin, serialNo="SN-2", credentialsId=OTHER_TOKEN)
     path = f"/sensor/{sensor['id']['id']}"
@@ -101,8 +98,7 @@ async def test_h5_change_into_what_another_sensor_has_is_refused(app: rest.Rest)
     assert after == before
 
 
-async def test_sensor_on_a_vehicle_stays_on_it_when_it_needs_activation_from_now_on(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_sensor_on_a_vehicle_stays_on_it_when_it_needs_activation_from_now_on(app: rest.Rest, admin):
     sensor, vehicle_id = await registered(app, admin), await vehicle(app, admin)
     mounted = await app.post(admin, f"/sensor/{sensor['id']['id']}/vehicle/{vehicle_id}")
     after = await put(app, admin, sensor, activationRequired=True)
@@ -128,8 +124,7 @@ async def test_who_may_change_and_delete_is_told_before_what_is_wrong_with_the_b
 
 
 @pytest.mark.parametrize("named", [True, False])
-async def test_g8_unmounting_gives_the_sensor_back_as_it_was(app: rest.Rest, named):
-    _, admin = await app.operator("ace")
+async def test_g8_unmounting_gives_the_sensor_back_as_it_was(app: rest.Rest, admin, named):
     sensor, vehicle_id = await registered(app, admin), await vehicle(app, admin)
     path = f"/sensor/{sensor['id']['id']}/vehicle"
     await app.post(admin, f"{path}/{vehicle_id}")
@@ -182,8 +177,7 @@ async def test_unmounting_refusals_come_in_order_and_change_nothing(app: rest.Re
     assert mounted_on == {"id": here}
 
 
-async def test_h12_deleted_sensor_is_gone_and_its_names_are_free_again(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_h12_deleted_sensor_is_gone_and_its_names_are_free_again(app: rest.Rest, admin):
     sensor, vehicle_id = await registered(app, admin), await vehicle(app, admin)
     sensor_id = sensor["id"]["id"]
     await line_of(app, sensor)
@@ -284,8 +278,7 @@ async def test_lists_and_counts_tell_mounted_from_unmounted_and_keep_to_the_reac
     }
 
 
-async def test_unmounted_list_goes_on_after_its_last_item(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_unmounted_list_goes_on_after_its_last_item(app: rest.Rest, admin):
     for number in range(3):
         await registered(app, admin, serialNo=f"SN-{number}", credentialsId=f"{number:020d}")
     first = await app.get(admin, "/sensors", limit=2, mounted="false")
@@ -325,8 +318,7 @@ async def test_carrier_linked_sensor_has_its_line_in_the_record_and_is_found_by_
     assert (found["as text"], found["echoed"], found["cleared"]) == ("lorry", "lorry", None)
 
 
-async def test_registration_with_an_object_is_of_a_carrier_linked_device_and_needs_no_token(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_registration_with_an_object_is_of_a_carrier_linked_device_and_needs_no_token(app: rest.Rest, admin):
     record = await registered(app, admin, credentialsId=None, additionalInfo={"extra": "van", "iccid": ""})
 
     assert (record["credentialsId"], record["additionalInfo"]) == (None, "van")

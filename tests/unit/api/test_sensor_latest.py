@@ -32,8 +32,7 @@ def keep_event(tx, app, sensor_id, at_ms):
     tx.run(insert(tables.device_event), {**row, "ty": 104, "event_ms": at_ms, "payload": b"{}"})
 
 
-async def test_sensor_that_never_spoke_has_nothing(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_sensor_that_never_spoke_has_nothing(app: rest.Rest, admin):
     sensor_id, _ = await mounted(app, admin)
     latest = await app.get(admin, f"/sensor/{sensor_id}/latest")
 
@@ -58,8 +57,7 @@ async def test_device_of_another_process_is_connected_while_its_row_says_so(app:
     assert (latest["connected"], latest["lastSeenTime"]) == (shown, AT)
 
 
-async def test_newest_of_everything_is_shown(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_newest_of_everything_is_shown(app: rest.Rest, admin):
     sensor_id, vehicle_id = await mounted(app, admin)
     on = {"company_id": admin.company_id, "vehicle_id": vehicle_id, "sensor_id": sensor_id}
 
@@ -88,9 +86,8 @@ async def test_newest_of_everything_is_shown(app: rest.Rest):
 
 
 async def test_last_seen_is_the_receipt_of_the_newest_event_report_or_trip_and_not_a_time_the_device_gave(
-    app: rest.Rest,
+    app: rest.Rest, admin
 ):
-    _, admin = await app.operator("ace")
     sensor_id, _ = await mounted(app, admin)
     path, seen = f"/sensor/{sensor_id}/latest", []
     await app.store.write(lambda tx: keep_value(tx, sensor_id, "104", b"{}", AT + 200_000))
@@ -178,8 +175,7 @@ def keep_connection(tx, sensor_id, *, connected, seen_ms, lost_ms=None, reason=N
     tx.run(insert(tables.device_connection), {**row, "lost_ms": lost_ms, "reason": reason})
 
 
-async def test_end_of_the_last_session_is_shown_with_its_reason(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_end_of_the_last_session_is_shown_with_its_reason(app: rest.Rest, admin):
     sensor_id, _ = await mounted(app, admin)
     await app.store.write(lambda tx: keep_value(tx, sensor_id, "latest", b"{}", AT + 3))
     ended = {"connected": False, "seen_ms": AT + 5, "lost_ms": AT + 9, "reason": "silent"}
@@ -199,8 +195,7 @@ async def test_end_of_the_last_session_is_shown_with_its_reason(app: rest.Rest):
     assert connected == {**silent, "connected": True, "lastSeenTime": AT + 90_000}
 
 
-async def test_live_session_counts_and_not_what_is_written_down(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_live_session_counts_and_not_what_is_written_down(app: rest.Rest, admin):
     sensor_id, _ = await mounted(app, admin)
     await app.store.write(lambda tx: keep_connection(tx, sensor_id, connected=True, seen_ms=AT))
     latest = await app.get(admin, f"/sensor/{sensor_id}/latest")
@@ -208,8 +203,7 @@ async def test_live_session_counts_and_not_what_is_written_down(app: rest.Rest):
     assert (latest["connected"], latest["lastSeenTime"], "lastDisconnectTime" in latest) == (False, AT, False)
 
 
-async def test_list_shows_only_those_that_are_connected_or_only_the_others(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_list_shows_only_those_that_are_connected_or_only_the_others(app: rest.Rest, admin):
     found = {}
     for number, connected in enumerate((True, False, None, True), 1):
         body = {"serialNo": f"SN-{number}", "type": "GPS", "credentialsId": f"ACE01abcdefghijklmn{number}"}
@@ -232,8 +226,7 @@ async def test_list_shows_only_those_that_are_connected_or_only_the_others(app: 
     assert refused[:2] == (400, 31)
 
 
-async def test_connection_of_a_deleted_sensor_is_forgotten(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_connection_of_a_deleted_sensor_is_forgotten(app: rest.Rest, admin):
     sensor_id, _ = await mounted(app, admin)
     await app.store.write(lambda tx: keep_connection(tx, sensor_id, connected=True, seen_ms=AT))
     await app.delete(admin, f"/sensor/{sensor_id}")

@@ -51,8 +51,7 @@ async def test_registration_refusals_name_the_parameter(app: rest.Rest):
     }
 
 
-async def test_mission_type_is_returned_only_when_it_was_sent(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_mission_type_is_returned_only_when_it_was_sent(app: rest.Rest, admin):
     without = await app.post(admin, "/sensor", sensor_body())
     with_it = await app.post(
         admin, "/sensor", sensor_body(serialNo="SN-2", credentialsId=OTHER_TOKEN, missionType="MANUAL")
@@ -79,15 +78,13 @@ async def test_h5_serial_is_unique_in_the_service_type_and_the_token_everywhere(
     ]
 
 
-async def test_x1_director_may_not_register_a_sensor(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_x1_director_may_not_register_a_sensor(app: rest.Rest, admin):
     director = await app.person(admin, Authority.DIRECTOR, "han")
 
     assert (await app.refused(director, "POST", "/sensor", sensor_body()))[:2] == (403, 20)
 
 
-async def test_g12_mounting_answers_the_sensor_and_tells_the_pipeline_once(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_g12_mounting_answers_the_sensor_and_tells_the_pipeline_once(app: rest.Rest, admin):
     vehicle_id, sensor_id = await vehicle_and_sensor(app, admin)
     path = f"/sensor/{sensor_id}/vehicle/{vehicle_id}"
     registered = await app.get(admin, f"/sensor/{sensor_id}")
@@ -104,8 +101,7 @@ async def test_g12_mounting_answers_the_sensor_and_tells_the_pipeline_once(app: 
     assert told == [(observe.SIGNAL_SENSOR_CHANGED, mounted["id"]["id"])]
 
 
-async def test_g11_mounting_ignores_a_body_that_is_no_json(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_g11_mounting_ignores_a_body_that_is_no_json(app: rest.Rest, admin):
     vehicle_id, sensor_id = await vehicle_and_sensor(app, admin)
     found = await app.post(admin, f"/sensor/{sensor_id}/vehicle/{vehicle_id}", b"{")
 
@@ -146,8 +142,7 @@ async def test_mounting_refusals_come_in_order_and_change_nothing(app: rest.Rest
     assert len(told) == 1
 
 
-async def test_mounting_a_sensor_whose_device_is_absent_is_refused_until_it_needs_no_activation(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_mounting_a_sensor_whose_device_is_absent_is_refused_until_it_needs_no_activation(app: rest.Rest, admin):
     vehicle_id, sensor_id = await vehicle_and_sensor(app, admin, activationRequired=True)
     refusal = await app.refused(admin, "POST", f"/sensor/{sensor_id}/vehicle/{vehicle_id}")
     sensor, told = await app.get(admin, f"/sensor/{sensor_id}"), [*app.signals.told]
@@ -173,9 +168,8 @@ async def test_mounting_a_sensor_whose_device_is_absent_is_refused_until_it_need
     ],
 )
 async def test_activation_with_a_vehicle_that_lacks_what_the_device_must_be_told_is_refused_by_name(
-    app: rest.Rest, vehicle, sensor, outcome
+    app: rest.Rest, admin, vehicle, sensor, outcome
 ):
-    _, admin = await app.operator("ace")
     made = await app.post(admin, "/vehicle", {"vehicleNo": "1", "mileage": 1, **vehicle})
     device = await app.post(admin, "/sensor", sensor_body(activationRequired=True, **sensor))
     path = f"/sensor/{device['id']['id']}"
@@ -188,8 +182,7 @@ async def test_activation_with_a_vehicle_that_lacks_what_the_device_must_be_told
     assert calls == (status == 409)
 
 
-async def test_look_up_of_what_is_not_there_names_what_was_looked_for(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_look_up_of_what_is_not_there_names_what_was_looked_for(app: rest.Rest, admin):
     found = [await app.refused(admin, "GET", "/sensor", **{name: "9"}) for name in ("serialNo", "mdn")]
 
     assert found == [

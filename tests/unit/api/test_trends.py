@@ -84,12 +84,14 @@ class Fleet:
         return f"/api/tre/v1_3/company/{self.admin.company_id}/analytics/ranking"
 
 
-async def fleet(app):
+@pytest.fixture
+async def own(app):
+    """A fleet with a vehicle and a driver."""
     _, admin = await app.operator("taxi")
-    own = Fleet(app, admin)
-    own.vehicle_id = await own.vehicle(0)
-    own.driver = await delegating.driver(app, admin, "driver")
-    return own
+    made = Fleet(app, admin)
+    made.vehicle_id = await made.vehicle(0)
+    made.driver = await delegating.driver(app, admin, "driver")
+    return made
 
 
 async def walked(app, login, path, **query):
@@ -105,8 +107,7 @@ async def walked(app, login, path, **query):
     return found
 
 
-async def test_day_holds_what_its_trips_add_up_to(app: rest.Rest):
-    own = await fleet(app)
+async def test_day_holds_what_its_trips_add_up_to(app: rest.Rest, own):
     await own.trip(own.vehicle_id, at(3, 4, 0), driver=own.driver.user_id)
     await own.trip(own.vehicle_id, at(3, 4, 23), packed=CALM, distance_m=40_000)
     await own.trip(own.vehicle_id, at(3, 5, 0), packed=CALM)
@@ -144,8 +145,7 @@ async def test_day_holds_what_its_trips_add_up_to(app: rest.Rest):
     assert (of_vehicle["hasNext"], of_vehicle["nextPageLink"]) == (False, None)
 
 
-async def test_summed_scores_name_the_share_of_known_limits(app: rest.Rest):
-    own = await fleet(app)
+async def test_summed_scores_name_the_share_of_known_limits(app: rest.Rest, own):
     driven = [([50.0] * 235, Roads()), ([90.0] * 150, Roads()), ([70.0] * 180, None)]
     for hour, (speeds, roads) in enumerate(driven):
         of_trip = {"packed": along(speeds), "distance_m": None, "driver": own.driver.user_id}
@@ -178,8 +178,7 @@ async def test_summed_scores_name_the_share_of_known_limits(app: rest.Rest):
         ("month", ["2025-02-01", "2025-03-01"]),
     ],
 )
-async def test_pages_go_through_all_periods_once(app: rest.Rest, period, dates, ascending):
-    own = await fleet(app)
+async def test_pages_go_through_all_periods_once(app: rest.Rest, own, period, dates, ascending):
     for month, day in ((2, 28), (3, 3), (3, 9), (3, 31)):
         await own.trip(own.vehicle_id, at(month, day))
     await own.score()
@@ -189,8 +188,7 @@ async def test_pages_go_through_all_periods_once(app: rest.Rest, period, dates, 
     assert found == (dates if ascending == "true" else dates[::-1])
 
 
-async def test_bounds_take_in_the_periods_that_hold_them(app: rest.Rest):
-    own = await fleet(app)
+async def test_bounds_take_in_the_periods_that_hold_them(app: rest.Rest, own):
     for day in (3, 10, 17, 24):
         await own.trip(own.vehicle_id, at(3, day))
     await own.score()
@@ -204,8 +202,7 @@ async def test_bounds_take_in_the_periods_that_hold_them(app: rest.Rest):
 
 
 @pytest.mark.parametrize(("vehicles", "expected"), [(19, [None, None]), (20, [47.5, 97.5])])
-async def test_percentile_is_told_in_a_group_of_20(app: rest.Rest, vehicles, expected):
-    own = await fleet(app)
+async def test_percentile_is_told_in_a_group_of_20(app: rest.Rest, own, vehicles, expected):
     ids = [own.vehicle_id, *[await own.vehicle(each) for each in range(1, vehicles)]]
     for each in ids:
         await own.trip(each, at(3, 4), packed=CALM if each == ids[-1] else HARSH)
@@ -216,11 +213,10 @@ async def test_percentile_is_told_in_a_group_of_20(app: rest.Rest, vehicles, exp
     assert [page["data"][0]["percentile"] for page in pages] == expected
 
 
-async def test_page_of_a_trend_reads_as_many_rows_whatever_the_size_of_the_group(app: rest.Rest, monkeypatch):
+async def test_page_of_a_trend_reads_as_many_rows_whatever_the_size_of_the_group(app: rest.Rest, own, monkeypatch):
     rows, hot = [], ReadTx.hot
     monkeypatch.setattr(ReadTx, "hot", lambda *asked: (rows.append(found := hot(*asked)), found)[1])
 
-    own = await fleet(app)
     read = []
     for more in (20, 40):
         for each in [own.vehicle_id, *[await own.vehicle(more + each) for each in range(20)]]:
@@ -237,8 +233,7 @@ async def test_page_of_a_trend_reads_as_many_rows_whatever_the_size_of_the_group
     assert first[0] == 3
 
 
-async def test_ranking_has_the_best_first_and_equal_ones_share_a_rank(app: rest.Rest):
-    own = await fleet(app)
+async def test_ranking_has_the_best_first_and_equal_ones_share_a_rank(app: rest.Rest, own):
     ids = sorted([own.vehicle_id, *[await own.vehicle(each) for each in range(1, 5)]])
     for each, metres in zip(ids, (10_000, 20_000, 10_000, 5_000), strict=False):
         await own.trip(each, at(3, 4), distance_m=metres, driver=own.driver.user_id)
@@ -255,8 +250,7 @@ async def test_ranking_has_the_best_first_and_equal_ones_share_a_rank(app: rest.
     assert none == {"by": "score", "data": [], "nextPageLink": None, "hasNext": False}
 
 
-async def test_ranking_compares_harsh_driving_where_a_member_lacks_limits(app: rest.Rest):
-    own = await fleet(app)
+async def test_ranking_compares_harsh_driving_where_a_member_lacks_limits(app: rest.Rest, own):
     ids = sorted([own.vehicle_id, await own.vehicle(1), await own.vehicle(2)])
     speeds = ([75.0] * 200, [*STARTS, *[30.0] * 400], [30.0] * 400)
     for each, driven in zip(ids, speeds, strict=True):
@@ -276,8 +270,7 @@ async def test_ranking_compares_harsh_driving_where_a_member_lacks_limits(app: r
 
 
 @pytest.mark.parametrize("vague", [VAGUE, VAGUE[::2]], ids=["rough", "rough and far apart"])
-async def test_trip_with_unknown_harsh_driving_takes_no_part_in_badges_and_rankings(app: rest.Rest, vague):
-    own = await fleet(app)
+async def test_trip_with_unknown_harsh_driving_takes_no_part_in_badges_and_rankings(app: rest.Rest, own, vague):
     ids = sorted([own.vehicle_id, await own.vehicle(1), await own.vehicle(2)])
     clear = along([30.0] * 400)
     for each, drives in zip(ids, ([vague], [vague, clear], [clear]), strict=True):
@@ -296,9 +289,8 @@ async def test_trip_with_unknown_harsh_driving_takes_no_part_in_badges_and_ranki
     assert [each["count"] for each in of_days] == [1, 2, 1]
 
 
-async def test_ranking_runs_no_code_of_ours_for_each_member(app: rest.Rest):
+async def test_ranking_runs_no_code_of_ours_for_each_member(app: rest.Rest, own):
     """The database sorts: a company may have 100,000."""
-    own = await fleet(app)
     calls, first, asked = [], 0, (app.store, own.admin.company_id)
     for more in (10, 1, 40):  # the first compiles the statements
         for each in [await own.vehicle(first + each) for each in range(1, more + 1)]:
@@ -334,21 +326,16 @@ async def calls_of_a_ranking(store, company_id):
     ("name", "value"),
     [("period", "year"), ("limit", "0"), ("startTime", "soon"), ("ascOrder", "perhaps")],
 )
-async def test_query_of_a_trend_that_cannot_be_read_is_refused(app: rest.Rest, name, value):
-    own = await fleet(app)
-
+async def test_query_of_a_trend_that_cannot_be_read_is_refused(app: rest.Rest, own, name, value):
     assert (await app.refused(own.admin, "GET", own.trend(), **{"limit": 5, name: value}))[:2] == (400, 31)
 
 
 @pytest.mark.parametrize(("name", "value"), [("of", "company"), ("time", "soon"), ("idOffset", UNKNOWN)])
-async def test_query_of_a_ranking_that_cannot_be_read_is_refused(app: rest.Rest, name, value):
-    own = await fleet(app)
-
+async def test_query_of_a_ranking_that_cannot_be_read_is_refused(app: rest.Rest, own, name, value):
     assert (await app.refused(own.admin, "GET", own.ranking, **{"limit": 5, name: value}))[:2] == (400, 31)
 
 
-async def test_deleted_vehicle_leaves_ranking_and_group(app: rest.Rest):
-    own = await fleet(app)
+async def test_deleted_vehicle_leaves_ranking_and_group(app: rest.Rest, own):
     await own.trip(own.vehicle_id, at(3, 4), driver=own.driver.user_id)
     await own.score()
     await app.call(own.admin, "DELETE", f"/vehicle/{own.vehicle_id}")
@@ -359,8 +346,7 @@ async def test_deleted_vehicle_leaves_ranking_and_group(app: rest.Rest):
     assert refused == (404, 32)
 
 
-async def test_ranking_that_was_read_before_shows_who_is_there_now_with_their_scores(app: rest.Rest):
-    own = await fleet(app)
+async def test_ranking_that_was_read_before_shows_who_is_there_now_with_their_scores(app: rest.Rest, own):
     ids = sorted([own.vehicle_id, *[await own.vehicle(each) for each in range(1, 4)]])
     for each in ids:
         await own.trip(each, at(3, 4), driver=own.driver.user_id)
@@ -382,8 +368,7 @@ async def test_ranking_that_was_read_before_shows_who_is_there_now_with_their_sc
     assert driven == [(1, ids[2], 2), (2, ids[0], 1), (2, ids[3], 1)]
 
 
-async def test_percentile_is_among_the_others_as_they_were_counted_last(app: rest.Rest):
-    own = await fleet(app)
+async def test_percentile_is_among_the_others_as_they_were_counted_last(app: rest.Rest, own):
     ids = [own.vehicle_id, *[await own.vehicle(each) for each in range(1, 20)]]
     for each in ids:
         await own.trip(each, at(3, 4))
@@ -405,9 +390,7 @@ async def test_percentile_is_among_the_others_as_they_were_counted_last(app: res
     assert (uncounted, before, soon, await told(ids[0])) == (None, 50, 97.5, 95)
 
 
-async def test_driver_reads_the_own_trend_and_not_that_of_the_company(app: rest.Rest):
-    own = await fleet(app)
-
+async def test_driver_reads_the_own_trend_and_not_that_of_the_company(app: rest.Rest, own):
     assert [
         (await app.refused(own.driver, "GET", path, limit=5))[:2]
         for path in (own.trend("company", own.admin.company_id), own.ranking)

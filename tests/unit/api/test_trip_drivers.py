@@ -58,8 +58,12 @@ async def settled(app):
     return await app.store.read(work)
 
 
-async def test_corrected_driver_has_the_trip_with_its_score_events_and_sums(app: rest.Rest):
-    own = await cast(app)
+@pytest.fixture
+async def own(app):
+    return await cast(app)
+
+
+async def test_corrected_driver_has_the_trip_with_its_score_events_and_sums(app: rest.Rest, own):
     newest = (await app.get(own.admin, ANALYTICS.format(own.driver.user_id) + "drivingScore", limit=1))["data"][0]
     told = await app.get(own.admin, of_driver(own), driverId=own.colleague.user_id)
     app.now_ms += 60_000
@@ -95,8 +99,7 @@ async def test_corrected_driver_has_the_trip_with_its_score_events_and_sums(app:
     assert events == set(scores.items())
 
 
-async def test_undone_correction_restores_the_recorded_driver(app: rest.Rest):
-    own = await cast(app)
+async def test_undone_correction_restores_the_recorded_driver(app: rest.Rest, own):
     before = await facts(app, own, own.driver)
     await changed(app, own.director, of_driver(own), {"driverId": own.colleague.user_id})
     answer = await app.call(own.admin, "DELETE", of_driver(own))
@@ -123,8 +126,7 @@ async def test_undone_correction_restores_the_recorded_driver(app: rest.Rest):
     assert [each["event"] for each in own_history][:2] == ["TRIP_DRIVER_UNSET", "TRIP_DRIVER_SET"]
 
 
-async def test_scoring_again_keeps_the_corrected_driver(app: rest.Rest):
-    own = await cast(app)
+async def test_scoring_again_keeps_the_corrected_driver(app: rest.Rest, own):
     await changed(app, own.admin, of_driver(own), {"driverId": own.colleague.user_id})
 
     def ask(tx):
@@ -141,8 +143,7 @@ async def test_scoring_again_keeps_the_corrected_driver(app: rest.Rest):
     assert events == set(scores.items())
 
 
-async def test_dispute_accepted_with_another_driver_annuls_nothing(app: rest.Rest):
-    own = await cast(app)
+async def test_dispute_accepted_with_another_driver_annuls_nothing(app: rest.Rest, own):
     post = Post(own)
     before = await own.explanation()
     body = {"reason": "NOT_DRIVER", "text": "My colleague drove.", "mail": True}
@@ -186,8 +187,7 @@ async def test_dispute_accepted_with_another_driver_annuls_nothing(app: rest.Res
         ("NOT_DRIVER", "stranger", (403, 20)),
     ],
 )
-async def test_dispute_is_accepted_only_with_another_who_may_drive(app: rest.Rest, reason, whom, answer):
-    own = await cast(app)
+async def test_dispute_is_accepted_only_with_another_who_may_drive(app: rest.Rest, own, reason, whom, answer):
     _, other = await app.operator("other")
     own.stranger = await delegating.driver(app, other, "stranger")
     opened = await app.post(own.driver, own.of_trip, {"reason": reason, "text": "Not I."})
@@ -209,8 +209,7 @@ async def test_dispute_is_accepted_only_with_another_who_may_drive(app: rest.Res
         ("driver", "colleague", (403, 20, "role DRIVER")),
     ],
 )
-async def test_driver_is_corrected_by_others_and_for_those_who_may_drive(app: rest.Rest, who, whom, answer):
-    own = await cast(app)
+async def test_driver_is_corrected_by_others_and_for_those_who_may_drive(app: rest.Rest, own, who, whom, answer):
     _, other = await app.operator("other")
     people = {"stranger": (await delegating.driver(app, other, "stranger")).user_id, "nobody": delegating.UNKNOWN}
     people["colleague"] = own.colleague.user_id
@@ -227,16 +226,14 @@ async def test_driver_is_corrected_by_others_and_for_those_who_may_drive(app: re
 @pytest.mark.parametrize(
     ("state", "word"), [({"state": "OPEN"}, "has not ended"), ({"vehicle_id": None}, "belongs to no vehicle")]
 )
-async def test_trip_whose_driver_cannot_be_corrected_is_refused(app: rest.Rest, state, word):
-    own = await cast(app)
+async def test_trip_whose_driver_cannot_be_corrected_is_refused(app: rest.Rest, own, state, word):
     await app.store.write(lambda tx: tx.run(update(trip).values(state)))
     status, code, text = await app.refused(own.admin, "PUT", of_driver(own), {"driverId": own.colleague.user_id})
 
     assert (status, code, word in text) == (409, 2, True)
 
 
-async def test_deleted_recorded_driver_leaves_the_correction_and_its_undo(app: rest.Rest):
-    own = await cast(app)
+async def test_deleted_recorded_driver_leaves_the_correction_and_its_undo(app: rest.Rest, own):
     await changed(app, own.admin, of_driver(own), {"driverId": own.colleague.user_id})
     assert (await app.call(own.admin, "DELETE", f"/driver/{own.driver.user_id}")).status_code == 200
     read = await app.get(own.admin, of_driver(own))

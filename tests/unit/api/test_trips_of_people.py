@@ -66,8 +66,7 @@ async def test_trips_are_read_by_the_person_its_company_and_its_operator(app: re
 
 
 @pytest.mark.parametrize("role", ROLES)
-async def test_latest_trip_of_who_never_drove_is_unknown(app: rest.Rest, role):
-    _, admin = await app.operator("ace")
+async def test_latest_trip_of_who_never_drove_is_unknown(app: rest.Rest, admin, role):
     person = await app.person(admin, role, "han")
     found = (
         await app.refused(admin, "GET", f"/{role.lower()}/{person.user_id}/trip/latest"),

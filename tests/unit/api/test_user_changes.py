@@ -17,8 +17,7 @@ async def log_in(app, email, password):
 
 
 @pytest.mark.parametrize("role", ROLES)
-async def test_change_replaces_the_named_fields_alone(app: rest.Rest, role):
-    _, admin = await app.operator("ace")
+async def test_change_replaces_the_named_fields_alone(app: rest.Rest, admin, role):
     person = await app.person(admin, role, "han")
     path = f"/{role.lower()}/{person.user_id}"
     before = await app.get(admin, path)
@@ -35,8 +34,7 @@ async def test_change_replaces_the_named_fields_alone(app: rest.Rest, role):
 
 
 @pytest.mark.parametrize("role", ROLES)
-async def test_new_password_and_email_by_the_administrator(app: rest.Rest, role):
-    _, admin = await app.operator("ace")
+async def test_new_password_and_email_by_the_administrator(app: rest.Rest, admin, role):
     person = await app.person(admin, role, "han")
     tokens = (await log_in(app, "han@people.example", "pass phrase")).json()
     app.now_ms += 1_000
@@ -58,8 +56,7 @@ async def test_new_password_and_email_by_the_administrator(app: rest.Rest, role)
     assert log_ins == [401, 401, 401, 200]
 
 
-async def test_email_alone_leaves_log_ins_that_can_be_prolonged(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_email_alone_leaves_log_ins_that_can_be_prolonged(app: rest.Rest, admin):
     person = await app.person(admin, Authority.DRIVER, "han")
     tokens = (await log_in(app, "han@people.example", "pass phrase")).json()
     await app.call(admin, "PUT", f"/driver/{person.user_id}", {"email": "han@new.example"})
@@ -69,8 +66,7 @@ async def test_email_alone_leaves_log_ins_that_can_be_prolonged(app: rest.Rest):
 
 
 @pytest.mark.parametrize("named", [{"email": "han@new.example"}, {"password": "another phrase"}])
-async def test_link_mailed_before_a_new_email_or_password_is_good_no_more(app: rest.Rest, named):
-    _, admin = await app.operator("ace")
+async def test_link_mailed_before_a_new_email_or_password_is_good_no_more(app: rest.Rest, admin, named):
     person = await app.person(admin, Authority.DRIVER, "han")
     mailed = [await app.store.write(lambda tx: links.make(tx, user_id=person.user_id, hours=24, now_ms=app.now_ms))]
     path = f"/driver/{person.user_id}"
@@ -84,8 +80,7 @@ async def test_link_mailed_before_a_new_email_or_password_is_good_no_more(app: r
 
 
 @pytest.mark.parametrize("role", ROLES)
-async def test_people_change_their_own_name_and_phone_but_not_their_log_in(app: rest.Rest, role):
-    _, admin = await app.operator("ace")
+async def test_people_change_their_own_name_and_phone_but_not_their_log_in(app: rest.Rest, admin, role):
     person = await app.person(admin, role, "han")
     path = f"/{role.lower()}/{person.user_id}"
     other = await app.person(admin, role, "kang")
@@ -131,8 +126,7 @@ async def test_g5_bounds_hold_in_a_change_too(app: rest.Rest):
     assert after == taken
 
 
-async def test_h5_email_of_another_account_is_refused_in_a_change(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_h5_email_of_another_account_is_refused_in_a_change(app: rest.Rest, admin):
     await app.operator("other")
     han = await app.person(admin, Authority.DRIVER, "han")
     await app.person(admin, Authority.DRIVER, "kang")
@@ -146,8 +140,7 @@ async def test_h5_email_of_another_account_is_refused_in_a_change(app: rest.Rest
     assert refusals[2][:2] == (400, 31)
 
 
-async def test_director_is_found_among_the_drivers_but_a_driver_is_no_director(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_director_is_found_among_the_drivers_but_a_driver_is_no_director(app: rest.Rest, admin):
     director = await app.person(admin, Authority.DIRECTOR, "director")
     driver = await app.person(admin, Authority.DRIVER, "driver")
     wrong = f"/director/{driver.user_id}"
@@ -184,8 +177,7 @@ async def test_only_the_own_company_deletes_its_people(app: rest.Rest, role):
     assert (found, log_in_again) == ({}, 401)
 
 
-async def test_email_of_a_deleted_person_is_free_again(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_email_of_a_deleted_person_is_free_again(app: rest.Rest, admin):
     for _ in range(2):
         person = await app.person(admin, Authority.DRIVER, "han")
         await app.call(admin, "DELETE", f"/driver/{person.user_id}")

@@ -9,8 +9,7 @@ from tripline.domain.access import Authority
 BODY = {"name": "Jung", "email": "jung@ace.example", "phone": "010", "password": "pass phrase"}
 
 
-async def test_rule_6_person_logs_in_with_the_email(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_rule_6_person_logs_in_with_the_email(app: rest.Rest, admin):
     for path, email in (("/director", "d@ace.example"), ("/driver", "r@ace.example")):
         await app.post(admin, path, {**BODY, "email": email})
     found = [
@@ -92,8 +91,7 @@ def names(page):
 
 
 @pytest.mark.parametrize("role", ROLES)
-async def test_people_of_a_company_are_listed_by_name_then_id(app: rest.Rest, role):
-    _, admin = await app.operator("ace")
+async def test_people_of_a_company_are_listed_by_name_then_id(app: rest.Rest, admin, role):
     path = f"/{role.lower()}"
     same = []
     for number, name in enumerate(("b", "A", "c", "b")):
@@ -143,8 +141,7 @@ async def test_people_are_listed_and_counted_for_their_company_and_its_operator(
 
 
 @pytest.mark.parametrize("path", ["/directors", "/drivers", "/directors/count", "/drivers/count"])
-async def test_order_of_checks_of_lists_of_people(app: rest.Rest, path):
-    _, admin = await app.operator("ace")
+async def test_order_of_checks_of_lists_of_people(app: rest.Rest, admin, path):
     _, other = await app.operator("other")
     granted = await app.account("granted@x.example", Authority.COMPANY_ADMIN)
     queries = [f"companyId={each}&limit=0" for each in ("x", UNKNOWN, other.company_id)]
@@ -186,8 +183,7 @@ async def test_vehicles_that_a_director_manages_are_those_the_caller_may_see(app
     assert refused == [(403, 20)] * 2
 
 
-async def test_record_of_who_drives_a_vehicle_names_it(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_record_of_who_drives_a_vehicle_names_it(app: rest.Rest, admin):
     driver = await app.person(admin, Authority.DRIVER, "han")
     vehicle = (await app.post(admin, "/vehicle", {"vehicleNo": "1", "mileage": 1}))["id"]
     path = f"/driver/{driver.user_id}"

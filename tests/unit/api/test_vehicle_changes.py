@@ -15,8 +15,7 @@ from tripline.store.lists import Window
 from tripline.store.tables import vehicle
 
 
-async def test_change_replaces_what_is_named_and_leaves_the_rest(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_change_replaces_what_is_named_and_leaves_the_rest(app: rest.Rest, admin):
     before = await app.post(
         admin,
         "/vehicle",
@@ -31,8 +30,7 @@ async def test_change_replaces_what_is_named_and_leaves_the_rest(app: rest.Rest)
     assert after == changed
 
 
-async def test_lists_of_vehicles_and_rights_go_by_a_new_number(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_lists_of_vehicles_and_rights_go_by_a_new_number(app: rest.Rest, admin):
     director = await delegating.director(app, admin, "director")
     vehicles = [await vehicle_of(app, admin, number) for number in ("1", "2", "3")]
     for vehicle_id in vehicles:
@@ -51,8 +49,7 @@ async def test_lists_of_vehicles_and_rights_go_by_a_new_number(app: rest.Rest):
     assert listed == ["2", "3", "4"]
 
 
-async def test_empty_change_answers_the_record(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_empty_change_answers_the_record(app: rest.Rest, admin):
     vehicle_id = await vehicle_of(app, admin, vendor="Kia")
     before = await app.get(admin, f"/vehicle/{vehicle_id}")
     answer = (await app.call(admin, "PUT", f"/vehicle/{vehicle_id}", {})).json()
@@ -100,8 +97,7 @@ async def test_g5_change_takes_every_bound_itself(app: rest.Rest):
     assert {name: record[name] for name in body} == {**body, "modelYear": 2100}
 
 
-async def test_h5_number_stays_unique_in_the_service_type(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_h5_number_stays_unique_in_the_service_type(app: rest.Rest, admin):
     _, other = await app.operator("other")
     path = f"/vehicle/{await vehicle_of(app, admin, '1')}"
     await vehicle_of(app, admin, "2")
@@ -133,8 +129,7 @@ async def test_borrower_and_operator_change_a_vehicle_but_do_not_delete_it(app: 
     assert deletions == {"operator": 403, "borrower": 403, "stranger": 403, "director": 200}
 
 
-async def test_ownership_is_told_before_the_body(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_ownership_is_told_before_the_body(app: rest.Rest, admin):
     _, other = await app.operator("other")
     path = f"/vehicle/{await vehicle_of(app, admin)}"
     found = [
@@ -170,8 +165,7 @@ async def test_vehicle_is_found_by_its_number_in_the_callers_service_type(app: r
     assert empty == missing == (400, 31, "Parameter 'vehicleNo' can't be empty!")
 
 
-async def test_g9_activation_moves_the_state_and_again_changes_nothing(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_g9_activation_moves_the_state_and_again_changes_nothing(app: rest.Rest, admin):
     path = f"/vehicle/{await vehicle_of(app, admin)}"
     steps = [(await app.get(admin, path))["status"]]
     for verb in ("deactivate", "activate", "activate", "deactivate", "deactivate"):
@@ -238,8 +232,7 @@ async def test_counts_hold_what_the_caller_may_see(app: rest.Rest):
     assert unknown == [404] * 7
 
 
-async def test_counts_tell_vehicles_without_sensor_and_those_driving(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_counts_tell_vehicles_without_sensor_and_those_driving(app: rest.Rest, admin):
     mounted, driving, parking, ended, _ = [await vehicle_of(app, admin, number) for number in "12345"]
     body = {"serialNo": "S", "type": "GPS", "credentialsId": "s" * 20}
     sensor_id = (await app.post(admin, "/sensor", body))["id"]["id"]
@@ -275,8 +268,7 @@ async def test_counts_tell_vehicles_without_sensor_and_those_driving(app: rest.R
     assert found == [[5, 4, 1, 1, 4, 1, 5]] * 3
 
 
-async def test_counts_refuse_what_cannot_be_read(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_counts_refuse_what_cannot_be_read(app: rest.Rest, admin):
     granted = await app.account("g@g.example", Authority.COMPANY_ADMIN)
     found = [
         (await app.refused(admin, "GET", "/vehicles/count", companyId="1"))[:2],

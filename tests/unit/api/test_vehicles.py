@@ -51,8 +51,7 @@ async def test_registration_refusals_name_the_parameter(app: rest.Rest):
 
 
 @pytest.mark.parametrize("number", ["1e308", "1E400", "-1E400", "1" * 400, "[1e400]", '{"a": [1e400]}'])
-async def test_number_that_no_field_may_have_is_refused_by_name(app: rest.Rest, number):
-    _, admin = await app.operator("ace")
+async def test_number_that_no_field_may_have_is_refused_by_name(app: rest.Rest, admin, number):
     body = f'{{"vehicleNo": "1", "mileage": 1, "displacement": {number}}}'
     status, code, message = await app.refused(admin, "POST", "/vehicle", body.encode())
 
@@ -84,8 +83,7 @@ async def test_h5_number_is_unique_in_the_service_type_and_free_in_another(app: 
     assert refusals == [taken, taken]
 
 
-async def test_rule_2_vehicle_of_a_director_is_managed_by_that_director(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_rule_2_vehicle_of_a_director_is_managed_by_that_director(app: rest.Rest, admin):
     director = await app.person(admin, Authority.DIRECTOR, "han")
     vehicle = await app.post(director, "/vehicle", {"vehicleNo": "1", "mileage": 1})
 

@@ -23,8 +23,7 @@ def addressed(path):
     return "/".join("page.js" if part == "{file}" else "x" if part[:1] == "{" else part for part in path.split("/"))
 
 
-async def test_every_answer_is_of_the_told_type_and_kept_by_nobody(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_every_answer_is_of_the_told_type_and_kept_by_nobody(app: rest.Rest, admin):
     answers = {}
     for name, each in OPERATIONS.items():
         for login in (None, admin):

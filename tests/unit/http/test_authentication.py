@@ -52,6 +52,12 @@ async def ask(rest: Rest, cookie: Cookie | str, method: str = "GET", path: str =
 GOOD, SIGNED_OUT, FOREIGN = (200, 0), (401, 10), (403, 20)
 
 
+@pytest.fixture
+async def cookie(app: Rest) -> Cookie:
+    """That of a visitor."""
+    return (await visitor(app))[1]
+
+
 async def test_cookie_says_who_asks(app: Rest) -> None:
     login, cookie = await visitor(app)
     answer = await app.http.get(ME, headers={"Cookie": f"other=1; tripline={cookie.text}; more=2"})
@@ -87,14 +93,11 @@ async def test_anything_but_the_whole_cookie_is_nobody(app: Rest, text: str) -> 
     assert (answer.status_code, answer.json().get("errorCode", 0)) == SIGNED_OUT
 
 
-async def test_same_cookie_sent_twice_is_one(app: Rest) -> None:
-    _, cookie = await visitor(app)
-
+async def test_same_cookie_sent_twice_is_one(app: Rest, cookie: Cookie) -> None:
     assert await ask(app, f"tripline={cookie.text}; tripline={cookie.text}") == GOOD
 
 
-async def test_secret_is_kept_as_its_hash_only(app: Rest) -> None:
-    _, cookie = await visitor(app)
+async def test_secret_is_kept_as_its_hash_only(app: Rest, cookie: Cookie) -> None:
     rows = await app.store.read(lambda tx: tx.all(select(account_session)))
     kept = repr(rows)
 
@@ -164,8 +167,7 @@ async def test_cookie_is_good_for_a_change_only_with_the_token_of_its_session_an
     assert found == COOKIES
 
 
-async def test_token_in_the_header_needs_no_proof_and_wins_over_a_cookie(app: Rest) -> None:
-    _, cookie = await visitor(app)
+async def test_token_in_the_header_needs_no_proof_and_wins_over_a_cookie(app: Rest, cookie: Cookie) -> None:
     lee = await app.account("lee@fleet.example", Authority.DRIVER)
     headers = {"Cookie": f"tripline={cookie.text}", "X-Authorization": f"Bearer {lee.token}"}
     who = (await app.http.get(ME, headers=headers)).json()["id"]["id"]
@@ -180,9 +182,8 @@ async def test_token_in_the_header_needs_no_proof_and_wins_over_a_cookie(app: Re
     ("later_ms", "expected"), [(IDLE_MS - 1, GOOD), (IDLE_MS, SIGNED_OUT), (IDLE_MS + 1, SIGNED_OUT)]
 )
 async def test_session_ends_after_its_time_without_a_request(
-    app: Rest, later_ms: int, expected: tuple[int, int]
+    app: Rest, cookie: Cookie, later_ms: int, expected: tuple[int, int]
 ) -> None:
-    _, cookie = await visitor(app)
     app.now_ms += later_ms
 
     assert await ask(app, cookie) == expected
@@ -199,9 +200,8 @@ async def test_session_ends_after_its_time_without_a_request(
     ],
 )
 async def test_request_prolongs_a_session_that_was_not_within_the_minute(
-    app: Rest, used_ms: int, later_ms: int, expected: tuple[int, int]
+    app: Rest, cookie: Cookie, used_ms: int, later_ms: int, expected: tuple[int, int]
 ) -> None:
-    _, cookie = await visitor(app)
     app.now_ms += used_ms
     assert await ask(app, cookie) == GOOD
     await app.contexts.accounts.browsers.write(app.store)
@@ -212,11 +212,10 @@ async def test_request_prolongs_a_session_that_was_not_within_the_minute(
 
 @pytest.mark.parametrize(("polls", "expected"), [(True, SIGNED_OUT), (False, GOOD)])
 async def test_what_a_page_asks_by_itself_keeps_nobody_signed_in(
-    app: Rest, polls: bool, expected: tuple[int, int]
+    app: Rest, cookie: Cookie, polls: bool, expected: tuple[int, int]
 ) -> None:
     sent = {"X_Poll": "1"} if polls else {}
 
-    _, cookie = await visitor(app)
     for _ in range(4):
         app.now_ms += IDLE_MS // 4 - 1
         assert await ask(app, cookie, **sent) == GOOD
@@ -226,8 +225,7 @@ async def test_what_a_page_asks_by_itself_keeps_nobody_signed_in(
     assert await ask(app, cookie, **sent) == expected
 
 
-async def test_request_of_its_user_prolongs_a_session_whose_page_asks_by_itself(app: Rest) -> None:
-    _, cookie = await visitor(app)
+async def test_request_of_its_user_prolongs_a_session_whose_page_asks_by_itself(app: Rest, cookie: Cookie) -> None:
     app.now_ms += IDLE_MS // 2
     answers = [await ask(app, cookie, X_Poll="1"), await ask(app, cookie), await ask(app, cookie, X_Poll="1")]
     await app.contexts.accounts.browsers.write(app.store)
@@ -240,9 +238,8 @@ async def test_request_of_its_user_prolongs_a_session_whose_page_asks_by_itself(
 
 @pytest.mark.parametrize(("off_ms", "expected"), [(-1, GOOD), (0, SIGNED_OUT), (1, SIGNED_OUT)])
 async def test_session_ends_in_any_case_however_much_it_is_used(
-    app: Rest, off_ms: int, expected: tuple[int, int]
+    app: Rest, cookie: Cookie, off_ms: int, expected: tuple[int, int]
 ) -> None:
-    _, cookie = await visitor(app)
     end_ms = app.now_ms + LONGEST_MS
     while app.now_ms + IDLE_MS // 2 < end_ms - 1:
         app.now_ms += IDLE_MS // 2
@@ -253,8 +250,7 @@ async def test_session_ends_in_any_case_however_much_it_is_used(
     assert await ask(app, cookie) == expected
 
 
-async def test_what_was_noted_to_be_prolonged_does_not_bring_back_an_ended_session(app: Rest) -> None:
-    _, cookie = await visitor(app)
+async def test_what_was_noted_to_be_prolonged_does_not_bring_back_an_ended_session(app: Rest, cookie: Cookie) -> None:
     app.now_ms += 60_000
     await ask(app, cookie)
     await ask(app, cookie, "POST", "/api/auth/logout", X_CSRF_Token=cookie.csrf)
@@ -263,8 +259,7 @@ async def test_what_was_noted_to_be_prolonged_does_not_bring_back_an_ended_sessi
     assert await ask(app, cookie) == SIGNED_OUT
 
 
-async def test_reading_within_the_minute_writes_nothing(app: Rest) -> None:
-    _, cookie = await visitor(app)
+async def test_reading_within_the_minute_writes_nothing(app: Rest, cookie: Cookie) -> None:
     prolonged = []
     for _ in range(3):
         app.now_ms += 30_000
@@ -278,8 +273,7 @@ async def test_reading_within_the_minute_writes_nothing(app: Rest) -> None:
     assert prolonged == [0, 60_000, 60_000]
 
 
-async def test_stolen_cookie_is_good_for_nothing_after_signing_out(app: Rest) -> None:
-    _, cookie = await visitor(app)
+async def test_stolen_cookie_is_good_for_nothing_after_signing_out(app: Rest, cookie: Cookie) -> None:
     thief = Cookie(cookie.session_id, cookie.secret)
     before = await ask(app, thief)
     await ask(app, cookie, "POST", "/api/auth/logout", X_CSRF_Token=cookie.csrf)
@@ -296,8 +290,7 @@ async def test_cookie_of_a_disabled_account_is_good_for_nothing(app: Rest) -> No
     assert await ask(app, cookie) == SIGNED_OUT
 
 
-async def test_sessions_tell_browsers_from_programs(app: Rest) -> None:
-    _, cookie = await visitor(app)
+async def test_sessions_tell_browsers_from_programs(app: Rest, cookie: Cookie) -> None:
     page = (await app.http.get(f"{ALL}?limit=9", headers={"Cookie": f"tripline={cookie.text}"})).json()
     found = [f"{each['kind']} {each['current']} {each['agent']}" for each in page["data"]]
 
@@ -327,9 +320,8 @@ def proxied(rest: Rest, **parts: Any) -> httpx.AsyncClient:
     ],
 )
 async def test_cookie_has_the_name_that_only_https_may_have_where_the_browser_uses_https(
-    app: Rest, forwarded: str | None, public_url: str, name: str, expected: int
+    app: Rest, cookie: Cookie, forwarded: str | None, public_url: str, name: str, expected: int
 ) -> None:
-    _, cookie = await visitor(app)
     headers = {"Cookie": f"{name}={cookie.text}"}
     if forwarded is not None:
         headers["X-Forwarded-Proto"] = forwarded
@@ -351,9 +343,8 @@ async def test_cookie_has_the_name_that_only_https_may_have_where_the_browser_us
     ],
 )
 async def test_page_of_ours_is_where_people_reach_the_proxy(
-    app: Rest, origin: str, headers: dict[str, str], expected: int
+    app: Rest, cookie: Cookie, origin: str, headers: dict[str, str], expected: int
 ) -> None:
-    _, cookie = await visitor(app)
     sent = {"Cookie": f"__Host-tripline={cookie.text}", "X-CSRF-Token": cookie.csrf, "Origin": origin}
     async with proxied(app, public_url="https://fleet.example") as http:
         found = (await http.delete(ALL, headers=sent | headers | {"X-Forwarded-Proto": "https"})).status_code

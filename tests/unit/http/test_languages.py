@@ -14,8 +14,7 @@ async def asked(app, login, method, path, *, language, **body):
 
 
 @pytest.mark.parametrize(("language", "tag"), [(None, "en"), ("en, ko", "en"), ("fr", "en"), (KOREAN, "ko")])
-async def test_refusal_is_told_in_the_language_asked_for(app: rest.Rest, language, tag):
-    _, admin = await app.operator("ace")
+async def test_refusal_is_told_in_the_language_asked_for(app: rest.Rest, admin, language, tag):
     body = {"vehicleNo": "", "mileage": 1}
     answer = await asked(app, admin, "POST", "/api/tre/v1/vehicle", language=language, json=body)
 
@@ -77,8 +76,7 @@ async def test_rows_of_an_import_are_complained_of_in_the_language_asked_for(app
     assert (korean.headers["content-language"], korean.headers["vary"]) == ("ko", "Accept-Language")
 
 
-async def test_answer_without_a_sentence_names_no_language(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_answer_without_a_sentence_names_no_language(app: rest.Rest, admin):
     answer = await asked(app, admin, "GET", "/api/tre/v1/company/me", language="ko")
 
     assert answer.status_code == 200

@@ -65,8 +65,7 @@ def test_preflight_allows_every_method_of_the_interface():
     assert {each.method for each in OPERATIONS.values()} <= set(middleware.METHODS)
 
 
-async def test_browser_sequence_logs_in_and_reads_a_record(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_browser_sequence_logs_in_and_reads_a_record(app: rest.Rest, admin):
     async with client(create_app((companies,), rest.state(app.contexts), cors_origins=ORIGINS)) as http:
         before = await http.options(ME, headers=preflight(method="GET", headers="x-authorization"))
         headers = {"Origin": PORTAL, "X-Authorization": f"Bearer {admin.token}"}
@@ -102,8 +101,7 @@ class AwayStore:
         return away
 
 
-async def test_outage_carries_the_origin(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_outage_carries_the_origin(app: rest.Rest, admin):
     headers = {"Origin": PORTAL, "X-Authorization": f"Bearer {admin.token}"}
     away = rest.application(changed(app.contexts, store=AwayStore()))
     async with client(middleware.allowing(away, ORIGINS)) as http:

@@ -45,8 +45,7 @@ async def test_form_made_to_cost_is_refused_and_registers_nothing(app: rest.Rest
     ],
     ids=["long boundary", "many options", "quotes", "line end"],
 )
-async def test_content_type_made_to_cost_is_refused(app: rest.Rest, content_type):
-    _, admin = await app.operator("ace")
+async def test_content_type_made_to_cost_is_refused(app: rest.Rest, admin, content_type):
     headers = {"X-Authorization": f"Bearer {admin.token}", "Content-Type": content_type}
     answer = await app.http.post("/api/tre/v1/vehicles/bulk", headers=headers, content=PART)
 

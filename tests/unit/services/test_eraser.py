@@ -400,8 +400,7 @@ def test_eraser_erases_when_it_is_asked_also_after_an_outage(tmp_path):
         assert rig.rows(tables.erasure, "id") == []
 
 
-async def test_deleted_vehicle_is_nowhere_seen_before_anything_is_erased(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_deleted_vehicle_is_nowhere_seen_before_anything_is_erased(app: rest.Rest, admin):
     driver = await app.person(admin, Authority.DRIVER, "driver")
 
     async def vehicle(number):

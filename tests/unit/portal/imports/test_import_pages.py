@@ -68,7 +68,8 @@ class Desk:
         return Page(answer.text)
 
 
-async def desk(app):
+@pytest.fixture
+async def me(app):
     return Desk(app, (await app.operator("ace"))[1])
 
 
@@ -85,8 +86,7 @@ def inputs(page):
     return {each["name"]: each.get("value") for each in page.all("input") if (each["name"] or "").startswith("cell-")}
 
 
-async def test_file_goes_from_upload_to_registered_by_plain_forms(app: rest.Rest):
-    me = await desk(app)
+async def test_file_goes_from_upload_to_registered_by_plain_forms(app: rest.Rest, me):
     draft = await me.draft(BAD)
     first = await me.page(draft)
     mended = await me.mend(draft, 3, {"cell-1": "7", "rows": "bad"})
@@ -102,8 +102,7 @@ async def test_file_goes_from_upload_to_registered_by_plain_forms(app: rest.Rest
     assert registered == 2
 
 
-async def test_trouble_of_a_cell_does_not_repeat_the_name_of_its_column_in_korean(app: rest.Rest):
-    me = await desk(app)
+async def test_trouble_of_a_cell_does_not_repeat_the_name_of_its_column_in_korean(me):
     draft = await me.draft("차량번호,주행거리\n가2,0\n".encode())
     page = Page((await me.browser.get(draft, **{"Accept-Language": "ko"})).text)
 
@@ -111,10 +110,9 @@ async def test_trouble_of_a_cell_does_not_repeat_the_name_of_its_column_in_korea
     assert "누적 주행거리(km): 0보다" not in page.text
 
 
-async def test_encoding_is_chosen_in_the_form_and_named_on_the_page_of_the_draft(app: rest.Rest):
+async def test_encoding_is_chosen_in_the_form_and_named_on_the_page_of_the_draft(me):
     content = "vehicleNo,vendor,mileage\nA,Škoda,1\n".encode("windows-1252")
 
-    me = await desk(app)
     refused = await me.upload(content)
     files = {"file": ("a.csv", content, "text/csv")}
     chosen = {"kind": "vehicles", "encoding": "windows-1252"}
@@ -134,8 +132,7 @@ async def test_encoding_is_chosen_in_the_form_and_named_on_the_page_of_the_draft
     assert "The file was read as cp949." in korean.text
 
 
-async def test_columns_are_matched_by_hand(app: rest.Rest):
-    me = await desk(app)
+async def test_columns_are_matched_by_hand(me):
     draft = await me.draft(b"plate no,far,\nA,1,\n")
     asked = await me.page(draft)
     refused = await me.post(f"{draft}/columns", {"column-0": "vehicleNo", "column-1": "vehicleNo"})
@@ -157,8 +154,7 @@ async def test_columns_are_matched_by_hand(app: rest.Rest):
     assert [each["value"] for each in again.all("option") if "selected" in each] == ["vehicleNo", "mileage"]
 
 
-async def test_stored_markup_is_text(app: rest.Rest):
-    me = await desk(app)
+async def test_stored_markup_is_text(me):
     draft = await me.draft(b'vehicleNo,mileage,<i>\n<script>alert(1)</script>,x,"""><img>"\n')
     answers = [await me.browser.get(f"{draft}{end}") for end in ("", "/rows/2", "/columns")]
 
@@ -168,8 +164,7 @@ async def test_stored_markup_is_text(app: rest.Rest):
         assert "<i>" not in text
 
 
-async def test_row_is_mended_with_all_its_columns_left_out_and_taken_in_again(app: rest.Rest):
-    me = await desk(app)
+async def test_row_is_mended_with_all_its_columns_left_out_and_taken_in_again(me):
     draft = await me.draft(b"vehicleNo,mileage\nA,1,surplus\nB,2\n")
     form = await me.page(f"{draft}/rows/2")
     await me.mend(draft, 2, {"cell-0": "A", "cell-1": "1", "cell-2": ""})
@@ -189,8 +184,7 @@ async def test_row_is_mended_with_all_its_columns_left_out_and_taken_in_again(ap
     assert "Register 2 vehicles" in after.text
 
 
-async def test_row_with_a_bad_cell_and_a_surplus_one_is_saved_by_enter_rather_than_left_out(app: rest.Rest):
-    me = await desk(app)
+async def test_row_with_a_bad_cell_and_a_surplus_one_is_saved_by_enter_rather_than_left_out(me):
     page = await me.page(await me.draft(b"vehicleNo,mileage\nA,x,surplus\n"))
 
     assert inputs(page) == {"cell-1": "x"}
@@ -198,8 +192,7 @@ async def test_row_with_a_bad_cell_and_a_surplus_one_is_saved_by_enter_rather_th
     assert page.text.index("Save row") < page.text.index("Leave out")
 
 
-async def test_second_window_on_a_row_is_told_what_the_first_one_saved_and_loses_nothing(app: rest.Rest):
-    me = await desk(app)
+async def test_second_window_on_a_row_is_told_what_the_first_one_saved_and_loses_nothing(me):
     draft = await me.draft(BAD)
     form = await me.page(f"{draft}/rows/3")
     of_window = {"digest": digest_of(form), "rows": "bad"}
@@ -225,10 +218,7 @@ async def test_second_window_on_a_row_is_told_what_the_first_one_saved_and_loses
     ("column", "status", "kept"),
     [("cell-0", 200, {"cell-0": "b", "cell-1": "7"}), ("cell-1", 409, {"cell-0": "", "cell-1": "7"})],
 )
-async def test_row_mended_in_place_is_refused_only_for_a_cell_that_another_window_changed(
-    app: rest.Rest, column, status, kept
-):
-    me = await desk(app)
+async def test_row_mended_in_place_is_refused_only_for_a_cell_that_another_window_changed(me, column, status, kept):
     draft = await me.draft("차량번호,주행거리\n,x\n".encode())
     digest = form_of(await me.page(draft), f"{draft}/rows/2")["digest"]
     await me.browser.post(f"{draft}/rows/2", {"digest": digest, "cell-1": "7"}, **HTMX)
@@ -237,8 +227,7 @@ async def test_row_mended_in_place_is_refused_only_for_a_cell_that_another_windo
     assert (second.status_code, inputs(await me.page(f"{draft}/rows/2"))) == (status, kept)
 
 
-async def test_row_is_left_out_whatever_another_window_saved_of_it(app: rest.Rest):
-    me = await desk(app)
+async def test_row_is_left_out_whatever_another_window_saved_of_it(me):
     draft = await me.draft(b"vehicleNo,mileage\nA,1\nB,2\n")
     digest = digest_of(await me.page(draft))
     await me.mend(draft, 2, {"cell-1": "77777"})
@@ -249,8 +238,7 @@ async def test_row_is_left_out_whatever_another_window_saved_of_it(app: rest.Res
     assert "77777" in page.text
 
 
-async def test_script_gets_the_row_and_the_numbers(app: rest.Rest):
-    me = await desk(app)
+async def test_script_gets_the_row_and_the_numbers(me):
     draft = await me.draft(BAD)
     mended = await me.mend(draft, 3, {"cell-1": "7", "rows": "bad", "after": "2"}, **HTMX)
     sent = await me.upload(BAD, **HTMX)
@@ -267,10 +255,9 @@ async def test_script_gets_the_row_and_the_numbers(app: rest.Rest):
     assert (refused.status_code, "<html" in refused.text) == (400, False)
 
 
-async def test_rows_are_searched_within_their_verdict_by_an_address_that_every_way_keeps(app: rest.Rest):
+async def test_rows_are_searched_within_their_verdict_by_an_address_that_every_way_keeps(me):
     content = "차량번호,주행거리\n" + "".join(f"가{n:03d},{'x' if n % 2 else 1}\n" for n in range(120))
 
-    me = await desk(app)
     draft = await me.draft(content.encode())
     found = await me.page(f"{draft}?rows=bad&q=%EA%B0%80011")
     one = await me.page(f"{draft}/rows/13?rows=bad&q=%EA%B0%80011")
@@ -299,8 +286,7 @@ async def test_rows_are_searched_within_their_verdict_by_an_address_that_every_w
     assert "“nowhere” 검색어가 있는 행이 없습니다." in korean.text
 
 
-async def test_work_under_way_is_shown_and_can_be_stopped(app: rest.Rest):
-    me = await desk(app)
+async def test_work_under_way_is_shown_and_can_be_stopped(app: rest.Rest, me):
     draft = await me.draft(support.vehicles(3))
     committed = await me.browser.send(f"{draft}/commit", at=draft)
     shown = await me.page(committed.headers["location"])
@@ -317,8 +303,7 @@ async def test_work_under_way_is_shown_and_can_be_stopped(app: rest.Rest):
     assert registered == 0
 
 
-async def test_drafts_renew_themselves_while_one_is_worked_on(app: rest.Rest):
-    me = await desk(app)
+async def test_drafts_renew_themselves_while_one_is_worked_on(me):
     draft = await me.draft(support.vehicles(3))
     idle = Page((await me.browser.get("/import")).text)
     await me.browser.send(f"{draft}/commit", at=draft)
@@ -334,8 +319,7 @@ async def test_drafts_renew_themselves_while_one_is_worked_on(app: rest.Rest):
     assert live(Page(over.text)) is None
 
 
-async def test_checking_again_registers_nothing(app: rest.Rest):
-    me = await desk(app)
+async def test_checking_again_registers_nothing(app: rest.Rest, me):
     draft = await me.draft(support.vehicles(3))
     await app.post(me.office.login, "/vehicle", {"vehicleNo": "000001", "mileage": 1})
     await me.post(f"{draft}/check")
@@ -345,8 +329,7 @@ async def test_checking_again_registers_nothing(app: rest.Rest):
     assert registered == 1
 
 
-async def test_duplicate_leads_to_where_its_name_stands_already(app: rest.Rest):
-    me = await desk(app)
+async def test_duplicate_leads_to_where_its_name_stands_already(app: rest.Rest, me):
     token = {"type": "GPS", "credentialsId": "t" * 20}
     await app.post(me.office.login, "/sensor", {"serialNo": "S 1", **token})
     rows = [("S 1", "a"), ("S2", "b"), ("S2", "c"), ("S3", "t")]
@@ -359,8 +342,7 @@ async def test_duplicate_leads_to_where_its_name_stands_already(app: rest.Rest):
     assert [href for href in hrefs if "ttt" in href] == []
 
 
-async def test_bad_rows_are_downloaded_with_their_reasons_in_the_language_of_the_reader(app: rest.Rest):
-    me = await desk(app)
+async def test_bad_rows_are_downloaded_with_their_reasons_in_the_language_of_the_reader(me):
     draft = await me.draft(BAD)
     english, korean = [await me.browser.get(f"{draft}/bad-rows", **{"accept-language": each}) for each in ("en", "ko")]
 
@@ -371,8 +353,7 @@ async def test_bad_rows_are_downloaded_with_their_reasons_in_the_language_of_the
     assert korean.content.decode("utf-8-sig").splitlines()[0].endswith(",행,사유")
 
 
-async def test_sample_is_for_those_who_may_import_it(app: rest.Rest):
-    me = await desk(app)
+async def test_sample_is_for_those_who_may_import_it(app: rest.Rest, me):
     director = Desk(app, await app.person(me.office.login, Authority.DIRECTOR, "d"))
     asked = [(me, "vehicles"), (me, "sensors"), (me, "cats"), (director, "vehicles"), (director, "sensors")]
     answers = [await who.browser.get(f"/import/samples/{kind}") for who, kind in asked]
@@ -386,8 +367,7 @@ async def test_sample_is_for_those_who_may_import_it(app: rest.Rest):
 
 
 @pytest.mark.parametrize(("size", "status"), [(-1, 303), (0, 303), (1, 413)])
-async def test_bytes_of_a_file_are_bounded(app: rest.Rest, size, status):
-    me = await desk(app)
+async def test_bytes_of_a_file_are_bounded(app: rest.Rest, me, size, status):
     app.contexts.imports.most_bytes = 2_000
     content = b"vehicleNo,mileage\nA,1\n"
     app_status = (await me.upload(content + b"," * (2_000 + size - len(content) - 1) + b"\n")).status_code
@@ -396,8 +376,8 @@ async def test_bytes_of_a_file_are_bounded(app: rest.Rest, size, status):
     assert ImportLimits(config.Rest()).most_bytes == 64 * 2**20
 
 
-async def test_upload_is_counted_while_it_arrives(app: rest.Rest):
-    me, counted = await desk(app), []
+async def test_upload_is_counted_while_it_arrives(app: rest.Rest, me):
+    counted = []
 
     async def pieces():
         yield b'--b\r\ncontent-disposition: form-data; name="file"; filename="f.csv"\r\n\r\n' + b"x" * 5_000
@@ -419,8 +399,7 @@ async def test_upload_is_counted_while_it_arrives(app: rest.Rest):
         (b"vehicleNo\n", 400, "no rows below it"),
     ],
 )
-async def test_file_that_cannot_be_read_is_refused_on_the_page(app: rest.Rest, content, status, sentence):
-    me = await desk(app)
+async def test_file_that_cannot_be_read_is_refused_on_the_page(me, content, status, sentence):
     answer = await me.upload(content)
     nothing = await me.browser.post("/import", {"kind": "vehicles"})
 
@@ -429,8 +408,7 @@ async def test_file_that_cannot_be_read_is_refused_on_the_page(app: rest.Rest, c
 
 
 @pytest.mark.parametrize(("proof", "status"), [(True, 303), (False, 403)])
-async def test_file_of_a_browser_needs_the_proof_of_our_own_page(app: rest.Rest, proof, status):
-    me = await desk(app)
+async def test_file_of_a_browser_needs_the_proof_of_our_own_page(app: rest.Rest, me, proof, status):
     session = {"client": Client("Browser", "192.0.2.1"), "settings": config.Sessions(), "now_ms": app.now_ms}
     cookie = await app.store.write(
         lambda tx: sessions.opened(tx, user_id=me.office.login.user_id, before=None, **session)
@@ -445,8 +423,7 @@ async def test_file_of_a_browser_needs_the_proof_of_our_own_page(app: rest.Rest,
     assert answer.status_code == status
 
 
-async def test_drafts_of_others_are_refused_and_own_ones_thrown_away(app: rest.Rest):
-    me = await desk(app)
+async def test_drafts_of_others_are_refused_and_own_ones_thrown_away(app: rest.Rest, me):
     other = Desk(app, await app.person(me.office.login, Authority.DIRECTOR, "d"))
     draft = await me.draft(BAD)
     ends = ("", "/progress", "/columns", "/rows/2", "/bad-rows", "/delete")
@@ -478,10 +455,7 @@ async def test_drafts_of_others_are_refused_and_own_ones_thrown_away(app: rest.R
         ),
     ],
 )
-async def test_draft_is_thrown_away_only_after_its_owner_was_told_how_many_rows_go(
-    app: rest.Rest, language, open_text, done_text
-):
-    me = await desk(app)
+async def test_draft_is_thrown_away_only_after_its_owner_was_told_how_many_rows_go(me, language, open_text, done_text):
     spoken = {"Accept-Language": language}
     registered = await me.draft(support.vehicles(1))
     await me.post(f"{registered}/commit")
@@ -501,16 +475,14 @@ async def test_draft_is_thrown_away_only_after_its_owner_was_told_how_many_rows_
     assert (kept, gone) == (200, 404)
 
 
-async def test_draft_whose_file_is_still_read_is_told_as_that_when_it_is_thrown_away(app: rest.Rest):
-    me = await desk(app)
+async def test_draft_whose_file_is_still_read_is_told_as_that_when_it_is_thrown_away(app: rest.Rest, me):
     draft = await me.draft(BAD)
     await app.store.write(lambda tx: tx.run(update(import_draft).values(state=State.ARRIVING.value)))
 
     assert "The file 차량.csv is still being read." in (await me.page(f"{draft}/delete")).text
 
 
-async def test_columns_that_another_window_matched_are_shown_beside_those_chosen_here(app: rest.Rest):
-    me = await desk(app)
+async def test_columns_that_another_window_matched_are_shown_beside_those_chosen_here(me):
     draft = await me.draft(b"A,B\n1,2\n")
     stale = form_of(await me.page(f"{draft}/columns"), f"{draft}/columns")
     await me.post(f"{draft}/columns", {"column-0": "vehicleNo", "column-1": "mileage"})
@@ -529,9 +501,8 @@ async def test_columns_that_another_window_matched_are_shown_beside_those_chosen
 
 @pytest.mark.parametrize(("end", "told"), [("commit", "nothing was registered"), ("delete", "nothing was deleted")])
 async def test_draft_whose_rows_another_window_mended_is_neither_registered_nor_thrown_away_unseen(
-    app: rest.Rest, end, told
+    app: rest.Rest, me, end, told
 ):
-    me = await desk(app)
     draft = await me.draft(BAD)
     address = f"{draft}/{end}"
     stale = form_of(await me.page(draft if end == "commit" else address), address)
@@ -546,11 +517,10 @@ async def test_draft_whose_rows_another_window_mended_is_neither_registered_nor_
     assert told in refused.text
 
 
-async def test_pages_that_would_take_too_much_say_so(app: rest.Rest, monkeypatch):
+async def test_pages_that_would_take_too_much_say_so(app: rest.Rest, me, monkeypatch):
     monkeypatch.setattr(draft_files, "DOWNLOADED", 0)
     monkeypatch.setattr(draft_pages, "SEARCHED", 0)
 
-    me = await desk(app)
     address = await me.draft(b"vehicleNo,mileage\nA,0\n")
     download, *searches = [
         await me.browser.http.get(f"{address}{path}") for path in ("/bad-rows", "?q=A", "?rows=bad&q=A")

@@ -71,7 +71,8 @@ class Desk:
         return [f"{self.vehicles[place]}.{self.of.borrower.company_id}" for place in places]
 
 
-async def at_desk(app: Rest) -> Any:
+@pytest.fixture
+async def desk(app: Rest) -> Any:
     of = await delegating.companies(app)
     await delegating.register(app, of.owner, of.borrower)
     vehicles = [await delegating.new_vehicle(app, of.owner, f"12가{number}") for number in (1, 2, 3)]
@@ -80,9 +81,8 @@ async def at_desk(app: Rest) -> Any:
     return desk
 
 
-async def test_only_vehicles_that_were_activated_are_deactivated_again_and_the_list_is_as_it_was(app: Rest) -> None:
+async def test_only_vehicles_that_were_activated_are_deactivated_again_and_the_list_is_as_it_was(desk: Any) -> None:
     on, off = ["on", "on", "on"], ["off", "off", "on"]
-    desk = await at_desk(app)
     await desk.elsewhere(2, "activate")
     there, _, form = await desk.do(ACTIVATE, f"{LIST}?q=12&sort=-number", vehicleId=desk.vehicles)
     seen, led = [await desk.states()], [there]
@@ -96,8 +96,7 @@ async def test_only_vehicles_that_were_activated_are_deactivated_again_and_the_l
     assert [parse_qs(urlsplit(each).query) for each in led] == [{"q": ["12"], "sort": ["-number"]}] * 4
 
 
-async def test_vehicle_that_another_window_changed_since_stays_and_is_told_by_its_number(app: Rest) -> None:
-    desk = await at_desk(app)
+async def test_vehicle_that_another_window_changed_since_stays_and_is_told_by_its_number(desk: Any) -> None:
     _, _, form = await desk.do(ACTIVATE, f"{LIST}?q=12", vehicleId=desk.vehicles)
     for event in ("deactivate", "activate"):  # it looks as if nothing had happened
         await desk.elsewhere(1, event)
@@ -116,8 +115,7 @@ async def test_vehicle_that_another_window_changed_since_stays_and_is_told_by_it
     assert "3 vehicles stay as they are" in again
 
 
-async def test_part_of_an_action_that_was_undone_can_be_done_again(app: Rest) -> None:
-    desk = await at_desk(app)
+async def test_part_of_an_action_that_was_undone_can_be_done_again(desk: Any) -> None:
     _, _, form = await desk.do(ACTIVATE, f"{LIST}?q=12", vehicleId=desk.vehicles)
     await desk.elsewhere(2, "deactivate")
     partly = Page((await desk.undo(form)).text).hidden(UNDO)
@@ -126,8 +124,7 @@ async def test_part_of_an_action_that_was_undone_can_be_done_again(app: Rest) ->
     assert (await desk.states(), there) == (["on", "on", "off"], f"{LIST}?q=12")
 
 
-async def test_vehicle_that_is_out_of_reach_by_now_stays_and_its_number_is_not_told(app: Rest) -> None:
-    desk = await at_desk(app)
+async def test_vehicle_that_is_out_of_reach_by_now_stays_and_its_number_is_not_told(desk: Any) -> None:
     for each in desk.vehicles[:2]:
         await delegating.delegate(desk.app, desk.of.owner, desk.of.borrower, each)
     await desk.sit(desk.of.borrower)
@@ -142,8 +139,7 @@ async def test_vehicle_that_is_out_of_reach_by_now_stays_and_its_number_is_not_t
 
 
 @pytest.mark.parametrize(("who", "status"), [("driver", 403), ("director", 404), ("other administrator", 404)])
-async def test_somebody_else_undoes_nothing(app: Rest, who: str, status: int) -> None:
-    desk = await at_desk(app)
+async def test_somebody_else_undoes_nothing(desk: Any, who: str, status: int) -> None:
     _, _, first = await desk.do(ACTIVATE, vehicleId=desk.vehicles)
     _, _, second = await desk.do(DELEGATE, vehicleId=desk.vehicles, toCompanyId=desk.of.borrower.company_id)
     other = desk.of.borrower
@@ -159,9 +155,8 @@ async def test_somebody_else_undoes_nothing(app: Rest, who: str, status: int) ->
 
 @pytest.mark.parametrize("address", [ACTIVATE, DELEGATE])
 async def test_what_cannot_be_told_from_what_the_same_person_did_at_the_same_instant_is_not_undone(
-    app: Rest, address: str
+    desk: Any, address: str
 ) -> None:
-    desk = await at_desk(app)
     at_ms, chosen = desk.app.now_ms, {"vehicleId": desk.vehicles[:1], "toCompanyId": desk.of.borrower.company_id}
     preview = Page((await desk.post(address, chosen)).text)
     desk.app.now_ms = at_ms
@@ -192,8 +187,7 @@ NO_DEED: list[tuple[dict[str, str], int]] = [
 
 
 @pytest.mark.parametrize("address", [UNDO, UNDO_DELEGATION])
-async def test_form_that_names_no_deed_undoes_nothing(app: Rest, address: str) -> None:
-    desk = await at_desk(app)
+async def test_form_that_names_no_deed_undoes_nothing(desk: Any, address: str) -> None:
     form = {"event": "ACTIVATED" if address == UNDO else "DELEGATED", "at": "1", "of": "x"}
     found = [(changed, int((await desk.post(address, form | changed)).status_code)) for changed, _ in NO_DEED]
 
@@ -201,10 +195,9 @@ async def test_form_that_names_no_deed_undoes_nothing(app: Rest, address: str) -
 
 
 async def test_delegated_vehicles_are_taken_back_and_delegated_again(
-    app: Rest, monkeypatch: pytest.MonkeyPatch
+    desk: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     every, before = ["12가1", "12가2", "12가3"], ["12가2"]
-    desk = await at_desk(app)
     monkeypatch.setattr(many, "AT_ONCE", 2)
     company = desk.of.borrower.company_id
     await delegating.delegate(desk.app, desk.of.owner, desk.of.borrower, desk.vehicles[1])
@@ -227,9 +220,8 @@ async def test_delegated_vehicles_are_taken_back_and_delegated_again(
 
 
 async def test_more_vehicles_than_one_transaction_takes_are_undone_in_turn(
-    app: Rest, monkeypatch: pytest.MonkeyPatch
+    desk: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desk = await at_desk(app)
     monkeypatch.setattr(many, "AT_ONCE", 1)
     pairs = {"vehicleId": desk.vehicles, "toCompanyId": desk.of.borrower.company_id}
     _, _, form = await desk.do(DELEGATE, **pairs)
@@ -244,8 +236,7 @@ async def test_more_vehicles_than_one_transaction_takes_are_undone_in_turn(
     assert ["12가1" in told, "12가2" in told, "12가3" in told] == [True, False, True]
 
 
-async def test_delegation_that_was_ended_and_made_again_since_stays(app: Rest) -> None:
-    desk = await at_desk(app)
+async def test_delegation_that_was_ended_and_made_again_since_stays(desk: Any) -> None:
     company = desk.of.borrower.company_id
     _, _, form = await desk.do(DELEGATE, vehicleId=desk.vehicles, toCompanyId=company)
     await delegating.take_back(desk.app, desk.of.owner, desk.of.borrower, desk.vehicles[0])
@@ -258,8 +249,7 @@ async def test_delegation_that_was_ended_and_made_again_since_stays(app: Rest) -
 
 
 @pytest.mark.parametrize("what", ["right", "driver"])
-async def test_taking_back_that_ended_more_is_not_offered_to_be_undone_and_says_why(app: Rest, what: str) -> None:
-    desk = await at_desk(app)
+async def test_taking_back_that_ended_more_is_not_offered_to_be_undone_and_says_why(desk: Any, what: str) -> None:
     for each in desk.vehicles:
         await delegating.delegate(desk.app, desk.of.owner, desk.of.borrower, each)
     driver = await delegating.driver(desk.app, desk.of.borrower, "kim")
@@ -273,8 +263,7 @@ async def test_taking_back_that_ended_more_is_not_offered_to_be_undone_and_says_
     assert form.action is None
 
 
-async def test_delegation_to_a_company_that_is_no_candidate_any_more_does_not_come_back(app: Rest) -> None:
-    desk = await at_desk(app)
+async def test_delegation_to_a_company_that_is_no_candidate_any_more_does_not_come_back(desk: Any) -> None:
     for each in desk.vehicles:
         await delegating.delegate(desk.app, desk.of.owner, desk.of.borrower, each)
     _, _, form = await desk.do(TAKE_BACK, delegation=desk.pairs(0, 1, 2))
@@ -286,8 +275,7 @@ async def test_delegation_to_a_company_that_is_no_candidate_any_more_does_not_co
     assert "12가3" in told
 
 
-async def test_entries_whose_numbers_run_ahead_of_their_time_are_found(app: Rest) -> None:
-    desk = await at_desk(app)
+async def test_entries_whose_numbers_run_ahead_of_their_time_are_found(desk: Any) -> None:
     ahead = desk.app.now_ms + history.AHEAD_MS // 2
     desk.app.ids.take(1, now_ms=ahead)
     _, _, form = await desk.do(ACTIVATE, vehicleId=desk.vehicles)

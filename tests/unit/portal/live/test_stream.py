@@ -26,8 +26,7 @@ async def asked(app, login):
     return await Browser(app, login).get(STREAM)
 
 
-async def test_stream_asks_proxies_to_pass_it_on_as_it_comes(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_stream_asks_proxies_to_pass_it_on_as_it_comes(app: rest.Rest, admin):
     answer = await asked(app, admin)
 
     assert answer.status_code == 200
@@ -45,8 +44,7 @@ async def test_stream_is_refused_as_data_is(app: rest.Rest, role, status):
     assert (answer.status_code, answer.json()["status"]) == (status, status)
 
 
-async def test_full_process_refuses_a_stream_and_says_when_to_come_again(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_full_process_refuses_a_stream_and_says_when_to_come_again(app: rest.Rest, admin):
     full = Places(Shares(total=0, operator=0, company=0, account=0))
     app.change(feed=Feed(store=app.store, clock=lambda: app.now_ms, signals=app.signals, places=full))
     answer = await asked(app, admin)

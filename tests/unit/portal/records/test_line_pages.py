@@ -171,8 +171,7 @@ async def test_account_without_a_company_is_led_to_registering_one(app: rest.Res
 
 
 @pytest.mark.parametrize(("query", "searched"), [("", False), ("?q=35", True), ("?state=02", True)])
-async def test_list_without_a_line_offers_no_search_unless_somebody_searches(app: rest.Rest, query, searched):
-    _, admin = await app.operator("ace")
+async def test_list_without_a_line_offers_no_search_unless_somebody_searches(app: rest.Rest, admin, query, searched):
     page = Page((await Browser(app, admin).get(f"/lines{query}")).text)
 
     assert ("data-search-here" in {name for each in page.all("input") for name in each}) == searched

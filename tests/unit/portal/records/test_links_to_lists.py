@@ -25,8 +25,7 @@ def to_lists(page, company_id):
         (Authority.SYS_ADMIN, ()),
     ],
 )
-async def test_company_leads_to_what_it_holds_as_far_as_the_visitor_may_see_it(app: rest.Rest, role, found):
-    _, admin = await app.operator("ace")
+async def test_company_leads_to_what_it_holds_as_far_as_the_visitor_may_see_it(app: rest.Rest, admin, role, found):
     of = None if role is Authority.SYS_ADMIN else admin.company_id
     login = admin if role is Authority.COMPANY_ADMIN else await app.account("who@x.example", role, of)
     browser = Browser(app, login)
@@ -55,8 +54,7 @@ async def test_operator_is_told_how_much_a_partner_holds(app: rest.Rest):
     assert found == (LISTS, ["2 vehicles", "0 sensors", "0 directors", "1 driver"])
 
 
-async def test_director_leads_to_the_list_of_the_vehicles_managed(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_director_leads_to_the_list_of_the_vehicles_managed(app: rest.Rest, admin):
     director = await delegating.director(app, admin, "Director")
     path = f"/fleet/directors/{director.user_id}"
     browser = Browser(app, admin)
@@ -98,8 +96,7 @@ async def test_person_leads_to_the_list_of_the_vehicles_with_a_right(app: rest.R
     assert listed["colleague"] == listed["borrower"] == (False, [403, 403], [])
 
 
-async def test_director_is_led_to_no_list_of_vehicles_out_of_reach(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_director_is_led_to_no_list_of_vehicles_out_of_reach(app: rest.Rest, admin):
     one, other = [await delegating.director(app, admin, name) for name in ("kim", "lee")]
     driver = await delegating.driver(app, admin, "park")
     for number, manager in (("12", other), ("13", one)):

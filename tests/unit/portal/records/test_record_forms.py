@@ -46,8 +46,7 @@ async def registered(browser, path, **fields):
 
 
 @pytest.mark.parametrize("path", [*PAGES, "/fleet/companies/{own}"])
-async def test_form_of_a_new_thing_leads_back_twice(app: rest.Rest, path):
-    _, admin = await app.operator("ace")
+async def test_form_of_a_new_thing_leads_back_twice(app: rest.Rest, admin, path):
     back = path.format(own=admin.company_id)
     new = f"{back}/administrators/new" if "{own}" in path else f"{back}/new"
     page = Page((await Browser(app, admin).get(new)).text)
@@ -70,8 +69,7 @@ async def test_form_of_an_administrator_leads_back_to_the_company_by_its_name(ap
 
 
 @pytest.mark.parametrize(("language", "named"), [({}, "Scoring policy"), (KOREAN, "점수 정책")])
-async def test_history_of_a_company_tells_of_its_scoring_policy(app: rest.Rest, language, named):
-    _, admin = await app.operator("ace")
+async def test_history_of_a_company_tells_of_its_scoring_policy(app: rest.Rest, admin, language, named):
     await app.store.write(lambda tx: policies.keep(tx, Rules(), now_ms=1))
     path = f"/api/tre/v1_3/company/{admin.company_id}/scoring"
     await app.call(admin, "PUT", path, {"policy": 2, "fromTime": 1_790_812_800_000})
@@ -88,8 +86,7 @@ async def test_history_of_a_company_tells_of_its_scoring_policy(app: rest.Rest, 
     [({}, "GPS: samples, Results of calls, 999"), (KOREAN, "GPS: 샘플, 원격 제어 결과, 999")],
     ids=["en", "ko"],
 )
-async def test_history_of_a_company_says_in_words_which_messages_were_wanted(app: rest.Rest, language, named):
-    _, admin = await app.operator("ace")
+async def test_history_of_a_company_says_in_words_which_messages_were_wanted(app: rest.Rest, admin, language, named):
     await app.call(admin, "PUT", f"/company/{admin.company_id}", {"notifyMsgType": "2,300,999"})
     found = await Browser(app, admin).get(f"/fleet/companies/{admin.company_id}/history", **language)
 
@@ -154,8 +151,7 @@ async def test_whoever_has_no_company_yet_is_led_to_register_it_by_every_page_of
 
 
 @pytest.mark.parametrize("path", PAGES)
-async def test_registered_thing_has_a_page_with_its_history(app: rest.Rest, path):
-    _, admin = await app.operator("ace")
+async def test_registered_thing_has_a_page_with_its_history(app: rest.Rest, admin, path):
     browser = Browser(app, admin)
     there = await registered(browser, path)
     answer, history = await browser.get(there), await browser.get(f"{there}/history")
@@ -184,9 +180,8 @@ async def test_registered_thing_has_a_page_with_its_history(app: rest.Rest, path
     ],
 )
 async def test_refusal_stands_at_its_field_in_both_languages_and_keeps_what_was_typed(
-    app: rest.Rest, path, fields, field, sentences
+    app: rest.Rest, admin, path, fields, field, sentences
 ):
-    _, admin = await app.operator("ace")
     browser = Browser(app, admin)
     sent = {**PAGES[path], **fields}
     found = [await browser.post(f"{path}/new", sent, **language) for language in ({}, KOREAN)]
@@ -256,9 +251,8 @@ async def test_refusal_stands_at_its_field_in_both_languages_and_keeps_what_was_
     ],
 )
 async def test_every_field_at_fault_has_its_own_sentence_in_both_languages_and_they_are_summed_up(
-    app: rest.Rest, path, fields, english, korean
+    app: rest.Rest, admin, path, fields, english, korean
 ):
-    _, admin = await app.operator("ace")
     browser = Browser(app, admin)
     found = [await browser.post(f"{path}/new", {**PAGES[path], **fields}, **each) for each in ({}, KOREAN)]
 
@@ -270,8 +264,7 @@ async def test_every_field_at_fault_has_its_own_sentence_in_both_languages_and_t
         assert {name: html.unescape(sentence) for name, sentence in summed_up} == told
 
 
-async def test_change_tells_every_field_at_fault_too(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_change_tells_every_field_at_fault_too(app: rest.Rest, admin):
     browser = Browser(app, admin)
     there = await registered(browser, "/fleet/vehicles")
     opened = values(Page((await browser.get(f"{there}/edit")).text))
@@ -289,8 +282,7 @@ async def test_change_tells_every_field_at_fault_too(app: rest.Rest):
         (Authority.DRIVER, "A company administrator can change it."),
     ],
 )
-async def test_own_form_says_who_can_change_the_address(app: rest.Rest, role, told):
-    _, admin = await app.operator("ace")
+async def test_own_form_says_who_can_change_the_address(app: rest.Rest, admin, role, told):
     who = admin if role is Authority.COMPANY_ADMIN else await app.account("who@x.example", role, admin.company_id)
     kind = {
         Authority.COMPANY_ADMIN: f"companies/{admin.company_id}/administrators",
@@ -301,8 +293,7 @@ async def test_own_form_says_who_can_change_the_address(app: rest.Rest, role, to
     assert told in Page((await Browser(app, who).get(f"/fleet/{kind}/{who.user_id}/edit")).text).text
 
 
-async def test_second_of_two_windows_is_told_what_changed_and_loses_nothing(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_second_of_two_windows_is_told_what_changed_and_loses_nothing(app: rest.Rest, admin):
     browser = Browser(app, admin)
     there = await registered(browser, "/fleet/vehicles", vendor="Kia", usage="taxi")
     opened = values(Page((await browser.get(f"{there}/edit")).text))
@@ -321,8 +312,7 @@ async def test_second_of_two_windows_is_told_what_changed_and_loses_nothing(app:
     assert (after["vendor"], after["usage"], after["modelName"]) == ("Hyundai", "bus", "Ioniq")
 
 
-async def test_token_typed_in_the_second_window_is_kept_and_never_shown_by_the_record(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_token_typed_in_the_second_window_is_kept_and_never_shown_by_the_record(app: rest.Rest, admin):
     browser = Browser(app, admin)
     there = await registered(browser, "/fleet/sensors")
     form = (await browser.get(f"{there}/edit")).text
@@ -348,8 +338,7 @@ async def test_token_typed_in_the_second_window_is_kept_and_never_shown_by_the_r
         ("/fleet/companies/{own}/administrators", "phone", "010-1", "010-1"),
     ],
 )
-async def test_what_was_typed_into_a_record_that_is_gone_is_shown(app: rest.Rest, path, field, typed, shown):
-    _, admin = await app.operator("ace")
+async def test_what_was_typed_into_a_record_that_is_gone_is_shown(app: rest.Rest, admin, path, field, typed, shown):
     browser, below = Browser(app, admin), path.format(own=admin.company_id)
     if "{own}" in path:
         await browser.post(f"{below}/new", PERSON)
@@ -375,8 +364,7 @@ async def test_what_was_typed_into_a_record_that_is_gone_is_shown(app: rest.Rest
     assert "no longer be opened" not in asked.text
 
 
-async def test_whoever_may_not_register_is_not_led_to_it_by_a_record_that_is_gone(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_whoever_may_not_register_is_not_led_to_it_by_a_record_that_is_gone(app: rest.Rest, admin):
     director = await delegating.director(app, admin, "Director")
     driver = await delegating.driver(app, admin, "Driver")
     place = f"/fleet/drivers/{driver.user_id}"
@@ -464,9 +452,8 @@ async def _more_of_a_company(app, admin, place):
     ],
 )
 async def test_deletion_whose_page_is_out_of_date_is_asked_about_again_with_what_goes_now(
-    app: rest.Rest, path, more, told
+    app: rest.Rest, admin, path, more, told
 ):
-    _, admin = await app.operator("ace")
     browser = Browser(app, admin)
     place = await registered(browser, path)
     asked = Page((await browser.get(f"{place}/delete")).text)
@@ -484,8 +471,7 @@ async def test_deletion_whose_page_is_out_of_date_is_asked_about_again_with_what
     assert (there, done.status_code) == (200, 303)
 
 
-async def test_director_and_driver_are_set_and_taken_back(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_director_and_driver_are_set_and_taken_back(app: rest.Rest, admin):
     vehicle = f"/fleet/vehicles/{await delegating.new_vehicle(app, admin)}"
     director = await delegating.director(app, admin, "Director")
     driver = await delegating.driver(app, admin, "Driver")
@@ -508,8 +494,7 @@ async def test_director_and_driver_are_set_and_taken_back(app: rest.Rest):
 
 
 @pytest.mark.parametrize(("what", "leads"), [("director", "directors"), ("driver", "drivers")])
-async def test_company_without_people_to_choose_is_led_to_registering_one(app: rest.Rest, what, leads):
-    _, admin = await app.operator("ace")
+async def test_company_without_people_to_choose_is_led_to_registering_one(app: rest.Rest, admin, what, leads):
     vehicle = f"/fleet/vehicles/{await delegating.new_vehicle(app, admin)}"
 
     assert f"/fleet/{leads}/new" in Page((await Browser(app, admin).get(f"{vehicle}/{what}")).text).hrefs
@@ -562,8 +547,7 @@ async def test_page_of_a_disabled_person_says_so_and_leads_the_platform_to_the_a
         (Authority.DRIVER, " ends at once. This cannot be undone.", "managing director"),
     ],
 )
-async def test_deletion_of_a_person_says_what_is_true_of_the_role(app: rest.Rest, role, told, never):
-    _, admin = await app.operator("ace")
+async def test_deletion_of_a_person_says_what_is_true_of_the_role(app: rest.Rest, admin, role, told, never):
     person = (await app.account("kim@ace.example", role, admin.company_id)).user_id
     path = {
         Authority.COMPANY_ADMIN: f"/fleet/companies/{admin.company_id}/administrators/{person}",
@@ -580,8 +564,7 @@ async def test_deletion_of_a_person_says_what_is_true_of_the_role(app: rest.Rest
     assert never not in page.text
 
 
-async def test_displacement_that_nobody_gave_is_nothing_in_record_form_and_history(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_displacement_that_nobody_gave_is_nothing_in_record_form_and_history(app: rest.Rest, admin):
     browser = Browser(app, admin)
     there = await registered(browser, "/fleet/vehicles")
     record, form = [Page((await browser.get(path)).text) for path in (there, f"{there}/edit")]

@@ -35,8 +35,7 @@ def test_every_way_a_connection_ends_has_words() -> None:
         ("ko", "of_another_version", "of_another_version"),
     ],
 )
-async def test_page_says_how_the_last_connection_ended(app: rest.Rest, language, reason, told):
-    _, admin = await app.operator("ace")
+async def test_page_says_how_the_last_connection_ended(app: rest.Rest, admin, language, reason, told):
     record = await app.post(admin, "/sensor", {"serialNo": "S", "type": "GPS", "credentialsId": "S" * 20})
     sensor_id, at_ms = record["id"]["id"], app.now_ms
     ended = Change(sensor_id, False, at_ms, at_ms, RowNo(1), at_ms, reason)
@@ -47,8 +46,7 @@ async def test_page_says_how_the_last_connection_ended(app: rest.Rest, language,
 
 
 @pytest.mark.parametrize(("language", "term"), [("en", "Battery warning 104"), ("ko", "배터리 경고 104")])
-async def test_latest_values_of_known_events_have_their_words(app: rest.Rest, language, term):
-    _, admin = await app.operator("ace")
+async def test_latest_values_of_known_events_have_their_words(app: rest.Rest, admin, language, term):
     record = await app.post(admin, "/sensor", {"serialNo": "S", "type": "GPS", "credentialsId": "S" * 20})
     sensor_id = record["id"]["id"]
     values = [
@@ -63,8 +61,7 @@ async def test_latest_values_of_known_events_have_their_words(app: rest.Rest, la
     assert "cm" in page.text
 
 
-async def test_connection_is_renewed_alone_and_only_once_it_changed(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_connection_is_renewed_alone_and_only_once_it_changed(app: rest.Rest, admin):
     record = await app.post(admin, "/sensor", {"serialNo": "S", "type": "GPS", "credentialsId": "S" * 20})
     sensor_id, at_ms = record["id"]["id"], app.now_ms
     browser, there = Browser(app, admin), f"/fleet/sensors/{sensor_id}"
@@ -122,9 +119,8 @@ async def test_connection_is_renewed_alone_and_only_once_it_changed(app: rest.Re
     ],
 )
 async def test_deletion_names_the_vehicle_the_open_trip_and_the_latest_values(
-    app: rest.Rest, language, mounted, trips, told
+    app: rest.Rest, admin, language, mounted, trips, told
 ):
-    _, admin = await app.operator("ace")
     vehicle_id = await delegating.new_vehicle(app, admin, "12가1")
     record = await app.post(admin, "/sensor", {"serialNo": "S", "type": "GPS", "credentialsId": "S" * 20})
     sensor_id = record["id"]["id"]

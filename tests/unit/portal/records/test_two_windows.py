@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 from tests.support import access_world, delegating, lines
 from tests.support.access_world import Undoing, World
 from tests.support.portal import Browser, Page, form_of
-from tests.support.rest import Rest, changed
+from tests.support.rest import Login, Rest, changed
 from tests.unit.portal.admin.test_admin import applied, root
 from tests.unit.portal.test_every_page import DECLARED, addressed
 
@@ -206,8 +206,7 @@ async def test_application_that_somebody_decided_meanwhile_names_who_and_keeps_t
     assert "No fleet yet" in refused.text
 
 
-async def test_what_another_window_did_already_is_said_and_not_undone(app: Rest) -> None:
-    _, admin = await app.operator("ace")
+async def test_what_another_window_did_already_is_said_and_not_undone(app: Rest, admin: Login) -> None:
     vehicle = await delegating.new_vehicle(app, admin)
     platform = Browser(app, await root(app))
     account = (await app.account("kim@x.example", Authority.COMPANY_ADMIN)).user_id
@@ -229,8 +228,7 @@ async def test_what_another_window_did_already_is_said_and_not_undone(app: Rest)
         assert "<form" not in notice
 
 
-async def test_second_of_two_who_change_the_secret_keeps_the_one_before_alive(app: Rest) -> None:
-    _, admin = await app.operator("ace")
+async def test_second_of_two_who_change_the_secret_keeps_the_one_before_alive(app: Rest, admin: Login) -> None:
     browser, path = Browser(app, admin), "/pushes/secret/rotate"
     await browser.post("/pushes/secret")
     stale = form_of(Page((await browser.get("/pushes")).text), path)

@@ -63,7 +63,8 @@ class Desk:
         return await self.app.get(self.of.owner, path)
 
 
-async def at_desk(app: Rest) -> Any:
+@pytest.fixture
+async def desk(app: Rest) -> Any:
     of = await delegating.companies(app)
     vehicle = await delegating.new_vehicle(app, of.owner, "12가3456")
     body = {"serialNo": "T", "type": "OBD", "credentialsId": "y" * 20}
@@ -72,8 +73,7 @@ async def at_desk(app: Rest) -> Any:
     return desk
 
 
-async def test_sensor_that_was_taken_off_is_mounted_again_and_taken_off_again(app: Rest) -> None:
-    desk = await at_desk(app)
+async def test_sensor_that_was_taken_off_is_mounted_again_and_taken_off_again(desk: Any) -> None:
     path, where = f"/fleet/sensors/{desk.sensor}", []
     form = await desk.change(f"{path}/mount", vehicleNo="12가3456")
     for _ in range(3):
@@ -83,8 +83,7 @@ async def test_sensor_that_was_taken_off_is_mounted_again_and_taken_off_again(ap
     assert where == ["12가3456", None, "12가3456"]
 
 
-async def test_device_that_must_activate_itself_is_not_asked_to_by_undoing(app: Rest) -> None:
-    desk = await at_desk(app)
+async def test_device_that_must_activate_itself_is_not_asked_to_by_undoing(desk: Any) -> None:
     path = f"/fleet/sensors/{desk.sensor}"
     await desk.change(f"{path}/mount", vehicleNo="12가3456")
     await desk.app.call(desk.of.owner, "PUT", f"/sensor/{desk.sensor}", {"activationRequired": True})
@@ -93,8 +92,7 @@ async def test_device_that_must_activate_itself_is_not_asked_to_by_undoing(app: 
 
 
 @pytest.mark.parametrize(("what", "field"), [("director", "directorId"), ("driver", "currentDriverId")])
-async def test_person_that_was_taken_off_a_vehicle_is_set_again(app: Rest, what: str, field: str) -> None:
-    desk = await at_desk(app)
+async def test_person_that_was_taken_off_a_vehicle_is_set_again(desk: Any, what: str, field: str) -> None:
     person = await delegating.director(desk.app, desk.of.owner, "Director")
     form, seen = await desk.change(f"/fleet/vehicles/{desk.vehicle}/{what}", userId=person.user_id), []
     for _ in range(3):
@@ -107,8 +105,7 @@ async def test_person_that_was_taken_off_a_vehicle_is_set_again(app: Rest, what:
 
 
 @pytest.mark.parametrize(("what", "field"), [("director", "directorId"), ("driver", "currentDriverId")])
-async def test_one_before_is_put_back_unless_somebody_else_was_chosen_since(app: Rest, what: str, field: str) -> None:
-    desk = await at_desk(app)
+async def test_one_before_is_put_back_unless_somebody_else_was_chosen_since(desk: Any, what: str, field: str) -> None:
     people = [await delegating.director(desk.app, desk.of.owner, name) for name in "abc"]
     first, second, third = (each.user_id for each in people)
     path, seen = f"/fleet/vehicles/{desk.vehicle}/{what}", []
@@ -126,8 +123,7 @@ async def test_one_before_is_put_back_unless_somebody_else_was_chosen_since(app:
     assert late == 409
 
 
-async def test_driver_of_another_vehicle_is_not_put_back_there_and_the_notice_says_so(app: Rest) -> None:
-    desk = await at_desk(app)
+async def test_driver_of_another_vehicle_is_not_put_back_there_and_the_notice_says_so(desk: Any) -> None:
     driver = await delegating.driver(desk.app, desk.of.owner, "driver")
     other = await delegating.new_vehicle(desk.app, desk.of.owner, "34나5678")
     await desk.change(f"/fleet/vehicles/{other}/driver", userId=driver.user_id)
@@ -142,8 +138,7 @@ async def test_driver_of_another_vehicle_is_not_put_back_there_and_the_notice_sa
     assert left == "13814000-1dd2-11b2-8080-808080808080"
 
 
-async def test_driver_whom_only_another_company_can_set_is_not_offered_to_be_put_back(app: Rest) -> None:
-    desk = await at_desk(app)
+async def test_driver_whom_only_another_company_can_set_is_not_offered_to_be_put_back(desk: Any) -> None:
     await give_to(desk.app, desk.vehicle, desk.of.owner, desk.of.borrower)
     theirs = await delegating.driver(desk.app, desk.of.borrower, "theirs")
     ours = await delegating.driver(desk.app, desk.of.owner, "ours")
@@ -158,8 +153,7 @@ async def test_driver_whom_only_another_company_can_set_is_not_offered_to_be_put
     assert form.action is None
 
 
-async def test_right_is_given_taken_back_and_given_again(app: Rest) -> None:
-    desk = await at_desk(app)
+async def test_right_is_given_taken_back_and_given_again(desk: Any) -> None:
     person = await delegating.driver(desk.app, desk.of.owner, "kim")
     path, held = f"/delegation/vehicles/{desk.vehicle}/rights", []
     form = await desk.change(path, userId=person.user_id, right="DRIVER")
@@ -171,8 +165,7 @@ async def test_right_is_given_taken_back_and_given_again(app: Rest) -> None:
     assert held == [1, 0, 1]
 
 
-async def test_right_that_ended_a_drive_comes_back_without_it_and_the_notice_says_so(app: Rest) -> None:
-    desk = await at_desk(app)
+async def test_right_that_ended_a_drive_comes_back_without_it_and_the_notice_says_so(desk: Any) -> None:
     person = await delegating.driver(desk.app, desk.of.owner, "kim")
     await delegating.give(desk.app, desk.of.owner, person, desk.vehicle, drive=True)
     await desk.change(f"/fleet/vehicles/{desk.vehicle}/driver", userId=person.user_id)
@@ -189,8 +182,7 @@ async def test_right_that_ended_a_drive_comes_back_without_it_and_the_notice_say
     assert (has_right, drives) == (True, False)
 
 
-async def test_right_that_only_another_company_can_give_is_not_offered_back(app: Rest) -> None:
-    desk = await at_desk(app)
+async def test_right_that_only_another_company_can_give_is_not_offered_back(desk: Any) -> None:
     await give_to(desk.app, desk.vehicle, desk.of.owner, desk.of.borrower)
     theirs = await delegating.driver(desk.app, desk.of.borrower, "theirs")
     await delegating.give(desk.app, desk.of.borrower, theirs, desk.vehicle, drive=True)
@@ -204,8 +196,7 @@ async def test_right_that_only_another_company_can_give_is_not_offered_back(app:
     assert form.action is None
 
 
-async def test_vehicle_is_deactivated_and_activated_again(app: Rest) -> None:
-    desk = await at_desk(app)
+async def test_vehicle_is_deactivated_and_activated_again(desk: Any) -> None:
     form, seen = await desk.change(f"/fleet/vehicles/{desk.vehicle}/activate"), []
     for _ in range(3):
         seen.append((await desk.read(f"/vehicle/{desk.vehicle}"))["status"])
@@ -214,8 +205,7 @@ async def test_vehicle_is_deactivated_and_activated_again(app: Rest) -> None:
     assert seen == ["ACTIVATED", "DEACTIVATED", "ACTIVATED"]
 
 
-async def test_company_that_was_removed_from_the_candidates_is_one_again(app: Rest) -> None:
-    desk = await at_desk(app)
+async def test_company_that_was_removed_from_the_candidates_is_one_again(desk: Any) -> None:
     other = desk.of.borrower.company_id or ""
     await desk.change("/delegation/candidates", toCompanyId=other)
     form = await desk.change("/delegation/candidates/remove", toCompanyId=other)
@@ -227,8 +217,7 @@ async def test_company_that_was_removed_from_the_candidates_is_one_again(app: Re
     assert found == (0, 1)
 
 
-async def test_account_is_disabled_and_enabled_again(app: Rest) -> None:
-    desk = await at_desk(app)
+async def test_account_is_disabled_and_enabled_again(desk: Any) -> None:
     await desk.sit(await desk.app.account("root@x.example", Authority.SYS_ADMIN))
     form = await desk.change(f"/admin/accounts/{desk.of.owner.user_id}/disable")
     barred = await desk.app.call(desk.of.owner, "GET", f"/vehicle/{desk.vehicle}")
@@ -240,11 +229,10 @@ async def test_account_is_disabled_and_enabled_again(app: Rest) -> None:
 
 
 @pytest.mark.parametrize("signature", ["", "0" * 64])
-async def test_button_that_another_site_put_into_the_cookie_is_not_shown(app: Rest, signature: str) -> None:
+async def test_button_that_another_site_put_into_the_cookie_is_not_shown(desk: Any, signature: str) -> None:
     undo = {"action": "/delegation/candidates", "values": {"toCompanyId": "x"}}
     forged = json.dumps(["portal.mounting.unmounted", "good", {}, undo, signature]).encode()
 
-    desk = await at_desk(app)
     desk.browser.http.cookies.set(notices.COOKIE, base64.urlsafe_b64encode(forged).decode())
     text = (await desk.browser.get("/fleet/vehicles")).text
     form = Form(text)
@@ -253,8 +241,7 @@ async def test_button_that_another_site_put_into_the_cookie_is_not_shown(app: Re
     assert form.action is None
 
 
-async def test_button_of_another_session_is_not_shown(app: Rest) -> None:
-    desk = await at_desk(app)
+async def test_button_of_another_session_is_not_shown(desk: Any) -> None:
     form = await desk.change(f"/fleet/vehicles/{desk.vehicle}/activate")
     await desk.browser.post(f"/fleet/vehicles/{desk.vehicle}/deactivate", {"csrf": desk.csrf})
     kept = desk.browser.http.cookies[notices.COOKIE]

@@ -82,8 +82,7 @@ def test_trip_under_way_tells_of_no_score_and_no_distance(tmp_path, score):
     assert shown(tmp_path, OPEN, score) == ""
 
 
-async def test_every_reason_is_told_in_words_without_names_of_settings(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_every_reason_is_told_in_words_without_names_of_settings(app: rest.Rest, admin):
     address = f"/fleet/vehicles/{await delegating.new_vehicle(app, admin)}"
     on = {"company_id": admin.company_id, "vehicle_id": address.rpartition("/")[2], **ENDED}
     told = {}
@@ -107,8 +106,7 @@ async def test_every_reason_is_told_in_words_without_names_of_settings(app: rest
         ("ko", "다시 사용을 시작할 때까지 다른 운전자는 탈 수 없습니다."),
     ],
 )
-async def test_what_deactivating_does_is_told_beside_its_button_alone(app: rest.Rest, language, told):
-    _, admin = await app.operator("ace")
+async def test_what_deactivating_does_is_told_beside_its_button_alone(app: rest.Rest, admin, language, told):
     vehicle_id = await delegating.new_vehicle(app, admin)
     browser, address = Browser(app, admin), f"/fleet/vehicles/{vehicle_id}"
     before = (await browser.get(address, **{"Accept-Language": language})).text
@@ -131,9 +129,8 @@ async def test_what_deactivating_does_is_told_beside_its_button_alone(app: rest.
     ],
 )
 async def test_last_position_and_the_connection_of_each_sensor_are_told(
-    app: rest.Rest, language, none, position, states
+    app: rest.Rest, admin, language, none, position, states
 ):
-    _, admin = await app.operator("ace")
     vehicle_id = await delegating.new_vehicle(app, admin)
     browser, there = Browser(app, admin), f"/fleet/vehicles/{vehicle_id}"
     before = await browser.get(there, **{"Accept-Language": language})

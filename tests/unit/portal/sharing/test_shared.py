@@ -94,10 +94,14 @@ async def opened_trip(street, trip_id, maker=None, **fields):
     return guest
 
 
-async def test_link_shows_these_fields_and_no_others(app: rest.Rest):
+@pytest.fixture
+async def street(app: rest.Rest) -> Street:
+    return await Street(app).built()
+
+
+async def test_link_shows_these_fields_and_no_others(street):
     """Golden: page, position, trail, style and tile, with everything chosen and with nothing."""
 
-    street = await Street(app).built()
     plain, full = await opened(street), await opened(street, trail=True, number=True)
     page = await plain.browser.get(plain.path)
     parts = [(await each.get(what)).json() for each in (plain, full) for what in ("position", "trail")]
@@ -121,10 +125,9 @@ async def test_link_shows_these_fields_and_no_others(app: rest.Rest):
     assert [each["href"] for each in Page(page.text).all("a")] == ["#content", "/"]
 
 
-async def test_link_of_a_trip_shows_these_fields_and_no_others(app: rest.Rest):
+async def test_link_of_a_trip_shows_these_fields_and_no_others(street):
     """Golden: page, what it shows, trip, style and tile; nothing tells of the hidden ends."""
 
-    street = await Street(app).built()
     trip_id = await street.trip()
     plain, full = [await opened_trip(street, trip_id, **fields) for fields in ({}, {"whole": True, "number": True})]
     page = await plain.browser.get(plain.path)
@@ -152,8 +155,7 @@ async def test_link_of_a_trip_shows_these_fields_and_no_others(app: rest.Rest):
     assert "last-modified" not in cut.headers
 
 
-async def test_link_of_a_vehicle_shows_no_trip(app: rest.Rest):
-    street = await Street(app).built()
+async def test_link_of_a_vehicle_shows_no_trip(street):
     guest = await opened(street)
     shows, trip = [await guest.get(what) for what in ("shows", "trip")]
 
@@ -162,8 +164,7 @@ async def test_link_of_a_vehicle_shows_no_trip(app: rest.Rest):
 
 
 @pytest.mark.parametrize(("metres", "points"), [(390, 0), (420, 3)])
-async def test_short_trip_shows_nothing(app: rest.Rest, metres, points):
-    street = await Street(app).built()
+async def test_short_trip_shows_nothing(street, metres, points):
     found = (await (await opened_trip(street, await street.trip(metres))).get("trip")).json()
 
     assert len(found["points"]) == points
@@ -179,8 +180,7 @@ async def test_short_trip_shows_nothing(app: rest.Rest, metres, points):
     ],
     ids=["under way", "on no vehicle", "out of reach"],
 )
-async def test_trip_is_refused_over_rest_and_on_its_page(app: rest.Rest, changes, status):
-    street = await Street(app).built()
+async def test_trip_is_refused_over_rest_and_on_its_page(street, changes, status):
     trip_id = await street.trip(**changes)
     refused = await street.app.refused(street.admin, "POST", f"{PATH}/trip/{trip_id}/sharelink", {})
     browser = Browser(street.app, street.admin)
@@ -190,8 +190,7 @@ async def test_trip_is_refused_over_rest_and_on_its_page(app: rest.Rest, changes
     assert found == (status, status, False)
 
 
-async def test_driver_of_a_trip_does_not_share_it(app: rest.Rest):
-    street = await Street(app).built()
+async def test_driver_of_a_trip_does_not_share_it(street):
     driver = await delegating.driver(street.app, street.admin, "driver")
     trip_id = await street.trip(user_id=driver.user_id)
     refused = await street.app.refused(driver, "POST", f"{PATH}/trip/{trip_id}/sharelink", {})
@@ -200,8 +199,7 @@ async def test_driver_of_a_trip_does_not_share_it(app: rest.Rest):
     assert (refused[0], page.status_code, f"{trip_id}/share" in page.text) == (403, 200, False)
 
 
-async def test_cookie_is_limited_to_the_link_and_opens_no_other(app: rest.Rest):
-    street = await Street(app).built()
+async def test_cookie_is_limited_to_the_link_and_opens_no_other(street):
     guest = Guest(street.app, await street.shared(street.admin))
     answer = await guest.open()
     other = Guest(street.app, await street.shared(street.admin))
@@ -216,8 +214,7 @@ async def test_cookie_is_limited_to_the_link_and_opens_no_other(app: rest.Rest):
     assert (elsewhere, tiles) == (404, 401)
 
 
-async def test_secret_is_stored_as_its_hash_alone(app: rest.Rest):
-    street = await Street(app).built()
+async def test_secret_is_stored_as_its_hash_alone(street):
     link = await street.shared(street.admin)
     row = (await street.app.store.read(lambda tx: tx.all(select(tables.share_link))))[0]
     listed = await street.app.get(street.admin, f"{PATH}/sharelinks")
@@ -229,8 +226,7 @@ async def test_secret_is_stored_as_its_hash_alone(app: rest.Rest):
     assert [each["url"] for each in listed] == [None]
 
 
-async def test_openings_are_counted_and_wrong_secrets_are_not(app: rest.Rest):
-    street = await Street(app).built()
+async def test_openings_are_counted_and_wrong_secrets_are_not(street):
     guest = Guest(street.app, await street.shared(street.admin))
     wrong = await guest.open("A" * 43)
     street.app.now_ms += 1
@@ -242,8 +238,7 @@ async def test_openings_are_counted_and_wrong_secrets_are_not(app: rest.Rest):
     assert (listed["openings"], listed["openedTime"], listed["makerName"]) == (1, NOW + 1, listed["makerName"])
 
 
-async def test_wrong_secrets_are_limited_for_an_address(app: rest.Rest):
-    street = await Street(app).built()
+async def test_wrong_secrets_are_limited_for_an_address(street):
     guest = Guest(street.app, await street.shared(street.admin))
     statuses = {(await guest.open(str(number))).status_code for number in range(40)}
     refused = await guest.open()
@@ -288,8 +283,7 @@ async def _right_revoked(street, guests):
     [_expires, _by_hand, _take_back, _vehicle_deleted, _maker_deleted, _maker_disabled, _right_revoked],
     ids=lambda each: each.__name__,
 )
-async def test_links_of_vehicle_and_trip_end_with_their_next_request(app: rest.Rest, ends):
-    street = await Street(app).built()
+async def test_links_of_vehicle_and_trip_end_with_their_next_request(street, ends):
     guests = [
         await opened(street, street.director, trail=True),
         await opened_trip(street, await street.trip(), street.director, whole=True),
@@ -303,8 +297,7 @@ async def test_links_of_vehicle_and_trip_end_with_their_next_request(app: rest.R
 
 
 @pytest.mark.parametrize("vehicle_id", [None, "11111111-1111-1111-8111-111111111111"], ids=["erased", "moved"])
-async def test_link_of_a_trip_ends_when_the_trip_is_erased_or_of_another_vehicle(app: rest.Rest, vehicle_id):
-    street = await Street(app).built()
+async def test_link_of_a_trip_ends_when_the_trip_is_erased_or_of_another_vehicle(street, vehicle_id):
     trip_id = await street.trip()
     guest = await opened_trip(street, trip_id)
     trip = tables.trip
@@ -316,8 +309,7 @@ async def test_link_of_a_trip_ends_when_the_trip_is_erased_or_of_another_vehicle
     assert found == (404, 404, [])
 
 
-async def test_each_company_lists_and_ends_its_own_links(app: rest.Rest):
-    street = await Street(app).built()
+async def test_each_company_lists_and_ends_its_own_links(street):
     link = await street.shared(street.director)
     seen = [len((await street.app.get(who, f"{PATH}/sharelinks"))["data"]) for who in (street.borrower, street.admin)]
     refused = await street.app.refused(street.admin, "DELETE", f"{PATH}/sharelink/{link['id']['id']}")
@@ -326,8 +318,7 @@ async def test_each_company_lists_and_ends_its_own_links(app: rest.Rest):
 
 
 @pytest.mark.parametrize("hours", [0, 721])
-async def test_lifetime_is_bounded(app: rest.Rest, hours):
-    street = await Street(app).built()
+async def test_lifetime_is_bounded(street, hours):
     path = f"{PATH}/vehicle/{street.vehicle}/sharelink"
     refused, usual = (
         await street.app.refused(street.admin, "POST", path, {"hours": hours}),
@@ -340,8 +331,7 @@ async def test_lifetime_is_bounded(app: rest.Rest, hours):
     assert usual["expiresTime"] - usual["createdTime"] == 24 * MS_PER_HOUR
 
 
-async def test_account_makes_a_bounded_number_of_links(app: rest.Rest):
-    street = await Street(app).built()
+async def test_account_makes_a_bounded_number_of_links(street):
     for _ in range(MOST_OF_ACCOUNT):
         await street.shared(street.director, hours=1)
     path = f"{PATH}/vehicle/{street.vehicle}/sharelink"
@@ -353,8 +343,7 @@ async def test_account_makes_a_bounded_number_of_links(app: rest.Rest):
     assert link["url"]
 
 
-async def test_history_of_the_vehicle_has_the_making_and_the_end(app: rest.Rest):
-    street = await Street(app).built()
+async def test_history_of_the_vehicle_has_the_making_and_the_end(street):
     link = await street.shared(street.director)
     await street.app.delete(street.director, f"{PATH}/sharelink/{link['id']['id']}")
     entries = (await street.app.get(street.admin, f"/vehicle/{street.vehicle}/history", limit=2))["data"]
@@ -363,8 +352,7 @@ async def test_history_of_the_vehicle_has_the_making_and_the_end(app: rest.Rest)
     assert link["url"].partition("#")[2] not in str(entries)
 
 
-async def test_pages_make_list_and_end_a_link(app: rest.Rest):
-    street = await Street(app).built()
+async def test_pages_make_list_and_end_a_link(street):
     browser = Browser(street.app, street.admin)
     address = f"/fleet/vehicles/{street.vehicle}"
     vehicle = await browser.get(address)
@@ -384,8 +372,7 @@ async def test_pages_make_list_and_end_a_link(app: rest.Rest):
     assert gone == 404
 
 
-async def test_pages_make_and_list_a_link_of_a_trip(app: rest.Rest):
-    street = await Street(app).built()
+async def test_pages_make_and_list_a_link_of_a_trip(street):
     browser, trip_id = Browser(street.app, street.admin), await street.trip()
     address = f"/trips/{trip_id}"
     page, form = await browser.get(address), await browser.get(f"{address}/share")
@@ -406,8 +393,7 @@ async def test_pages_make_and_list_a_link_of_a_trip(app: rest.Rest):
     assert "whole track" in listed.text
 
 
-async def test_sweeper_deletes_expired_links(app: rest.Rest):
-    street = await Street(app).built()
+async def test_sweeper_deletes_expired_links(street):
     await street.shared(street.admin, hours=1)
     await street.shared(street.admin, hours=2)
     street.app.now_ms += MS_PER_HOUR

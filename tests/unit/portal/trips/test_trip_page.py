@@ -83,6 +83,11 @@ def explained(manoeuvres=(), stretches=(), limits=KNOWN, source=HarshSource.SPEE
     )
 
 
+@pytest.fixture
+async def ours(app):
+    return await fleet(app)
+
+
 @pytest.mark.parametrize(
     ("found", "english", "korean"),
     [
@@ -285,8 +290,7 @@ async def page_of(app, login, address, status=200):
     return answer.text
 
 
-async def test_scored_trip_shows_score_limits_and_costs_to_its_driver(app: rest.Rest):
-    ours = await fleet(app)
+async def test_scored_trip_shows_score_limits_and_costs_to_its_driver(app: rest.Rest, ours):
     text = await page_of(app, ours.driver, f"/trips/{ours.trip_id}")
 
     assert re.search(
@@ -313,8 +317,7 @@ async def test_scored_trip_shows_score_limits_and_costs_to_its_driver(app: rest.
         (HarshSource.SPARSE, "positions are too far apart in time"),
     ],
 )
-async def test_trip_of_unknown_harsh_driving_says_why_beside_its_score(app: rest.Rest, source, why):
-    ours = await fleet(app)
+async def test_trip_of_unknown_harsh_driving_says_why_beside_its_score(app: rest.Rest, ours, source, why):
     body = quality.written(Quality(samples=600, period_ms=1_000, harsh_source=source, speed_step=1.0))
     await app.store.write(lambda tx: tx.run(update(trip).values(quality=body)))
     of_trip, of_vehicle = [
@@ -327,8 +330,7 @@ async def test_trip_of_unknown_harsh_driving_says_why_beside_its_score(app: rest
     assert (unknown in of_vehicle) is (why is not None)
 
 
-async def test_reports_without_a_position_are_left_out_and_not_corrected(app: rest.Rest):
-    ours = await fleet(app)
+async def test_reports_without_a_position_are_left_out_and_not_corrected(app: rest.Rest, ours):
     body = quality.written(Quality(samples=600, period_ms=1_000, dropped=24, repairs={"no_fix": 24, "merged": 2}))
     await app.store.write(lambda tx: tx.run(update(trip).values(quality=body)))
     text = await page_of(app, ours.driver, f"/trips/{ours.trip_id}")
@@ -338,8 +340,7 @@ async def test_reports_without_a_position_are_left_out_and_not_corrected(app: re
     assert said == ["24", "0"]
 
 
-async def test_shares_of_limits_add_up_to_100(app: rest.Rest):
-    ours = await fleet(app)
+async def test_shares_of_limits_add_up_to_100(app: rest.Rest, ours):
     limits = Limits(tagged=0.255, implied=0.255, road_class=0.255, default=0.235)
     body = quality.written(Quality(samples=600, period_ms=1_000, limits=limits))
     await app.store.write(lambda tx: tx.run(update(trip).values(quality=body)))
@@ -349,8 +350,7 @@ async def test_shares_of_limits_add_up_to_100(app: rest.Rest):
     assert "Speed limits are known for 51% of the distance. For the rest, limits are assumed" in text
 
 
-async def test_speeds_from_positions_are_named_and_are_no_corrections(app: rest.Rest):
-    ours = await fleet(app)
+async def test_speeds_from_positions_are_named_and_are_no_corrections(app: rest.Rest, ours):
     repairs = {"filled_speeds": 600, "lone_speeds": 1}
     body = quality.written(Quality(samples=600, period_ms=1_000, repairs=repairs, harsh_source=HarshSource.UNKNOWN))
     await app.store.write(lambda tx: tx.run(update(trip).values(quality=body)))
@@ -367,9 +367,7 @@ async def test_speeds_from_positions_are_named_and_are_no_corrections(app: rest.
 
 
 @pytest.mark.parametrize("reason", ["too_short", "sparse", "duplicate", "device_type", "unheard of"])
-async def test_trip_without_score_says_why_and_what_that_means(app: rest.Rest, reason):
-    ours = await fleet(app)
-
+async def test_trip_without_score_says_why_and_what_that_means(app: rest.Rest, ours, reason):
     def spoil(tx):
         tx.run(driving_score.delete())
         tx.run(update(trip).values(not_scored=reason))
@@ -383,8 +381,7 @@ async def test_trip_without_score_says_why_and_what_that_means(app: rest.Rest, r
     assert "Dispute the whole trip" not in text
 
 
-async def test_trip_under_way_says_so_and_gets_its_score_when_it_ends(app: rest.Rest):
-    ours = await fleet(app)
+async def test_trip_under_way_says_so_and_gets_its_score_when_it_ends(app: rest.Rest, ours):
     address = f"/trips/{ours.trip_id}"
     await app.store.write(lambda tx: tx.run(update(trip).values(state="OPEN")))
     before = await page_of(app, ours.driver, address)
@@ -401,8 +398,7 @@ async def test_trip_under_way_says_so_and_gets_its_score_when_it_ends(app: rest.
     assert "<h1>" not in changed.text
 
 
-async def test_driver_contests_an_event_and_the_manager_accepts_it(app: rest.Rest):
-    ours = await fleet(app)
+async def test_driver_contests_an_event_and_the_manager_accepts_it(app: rest.Rest, ours):
     address = f"/trips/{ours.trip_id}"
     driver, manager = Browser(app, ours.driver), Browser(app, ours.admin)
     links = re.findall(r'href="(/trips/[^"]+/contest\?event=[^"]+)"', (await driver.get(address)).text)
@@ -433,8 +429,7 @@ async def test_driver_contests_an_event_and_the_manager_accepts_it(app: rest.Res
     assert f"Score {before}, then {then}" in after
 
 
-async def test_person_who_contested_withdraws(app: rest.Rest):
-    ours = await fleet(app)
+async def test_person_who_contested_withdraws(app: rest.Rest, ours):
     address = f"/trips/{ours.trip_id}"
     driver = Browser(app, ours.driver)
     form = await driver.get(f"{address}/contest")
@@ -459,8 +454,7 @@ async def test_neighbours_are_the_trips_of_the_vehicle_before_and_behind_by_star
     assert links == [[("next", second)], [("prev", first), ("next", third)], [("prev", second)]]
 
 
-async def test_begin_end_and_events_are_named_by_road_and_place(app: rest.Rest):
-    ours = await fleet(app)
+async def test_begin_end_and_events_are_named_by_road_and_place(app: rest.Rest, ours):
     app.contexts = rest.changed(app.contexts, places=day_world.Names())
     text = await page_of(app, ours.driver, f"/trips/{ours.trip_id}")
 

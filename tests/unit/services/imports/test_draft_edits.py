@@ -4,8 +4,6 @@ import asyncio
 
 import pytest
 from tests.support import drafts as support
-from tests.support import rest
-from tests.support.drafts import office
 
 from tripline.domain.fields import TooLong
 from tripline.domain.import_drafts import CELL_MAX, NotNow, RowState
@@ -21,8 +19,7 @@ def states(rows):
     return [state for _, state, _ in rows]
 
 
-async def test_mended_cell_makes_its_row_good(app: rest.Rest):
-    desk = await office(app)
+async def test_mended_cell_makes_its_row_good(desk):
     draft = await desk.checked(HEADER + b"A,1\nB,x\n")
     mended = await desk.edit(draft, 3, {1: "7"})
     kept, row = await desk.read(draft), (await desk.page(draft)).rows[1]
@@ -32,8 +29,7 @@ async def test_mended_cell_makes_its_row_good(app: rest.Rest):
     assert (list(row.cells), row.state) == (["B", "7"], RowState.GOOD)
 
 
-async def test_first_row_that_gives_its_name_away_leaves_it_to_the_next(app: rest.Rest):
-    desk = await office(app)
+async def test_first_row_that_gives_its_name_away_leaves_it_to_the_next(desk):
     draft = await desk.checked(HEADER + b"A,1\nA,2\nA,3\n")
     before = await desk.rows(draft)
     await desk.edit(draft, 2, {0: "B"})
@@ -44,16 +40,14 @@ async def test_first_row_that_gives_its_name_away_leaves_it_to_the_next(app: res
     assert [each[2] for each in after] == [[], [], [("vehicleNo", f"{same} 3.")]]
 
 
-async def test_row_that_takes_the_name_of_a_later_one_makes_that_the_duplicate(app: rest.Rest):
-    desk = await office(app)
+async def test_row_that_takes_the_name_of_a_later_one_makes_that_the_duplicate(desk):
     draft = await desk.checked(HEADER + b"A,1\nB,2\nB,3\n")
     await desk.edit(draft, 2, {0: "B"})
 
     assert states(await desk.rows(draft)) == ["GOOD", "DUPLICATE", "DUPLICATE"]
 
 
-async def test_row_that_is_left_out_claims_no_name_until_it_is_taken_in_again(app: rest.Rest):
-    desk = await office(app)
+async def test_row_that_is_left_out_claims_no_name_until_it_is_taken_in_again(desk):
     draft = await desk.checked(HEADER + b"A,1\nA,2\n")
     out = await desk.edit(draft, 2, skip=True)
     first = await desk.rows(draft)
@@ -68,8 +62,7 @@ async def test_row_that_is_left_out_claims_no_name_until_it_is_taken_in_again(ap
     assert states(again) == ["GOOD", "DUPLICATE"]
 
 
-async def test_names_are_found_in_every_row(app: rest.Rest):
-    desk = await office(app)
+async def test_names_are_found_in_every_row(desk):
     draft = await desk.checked(support.vehicles(2 * ROWS + 1) + b"000000,x,1\n")
     before = (await desk.page(draft, RowState.DUPLICATE)).rows
     await desk.edit(draft, 2, {0: "new"})
@@ -79,10 +72,9 @@ async def test_names_are_found_in_every_row(app: rest.Rest):
     assert (after.good, after.duplicate) == (2 * ROWS + 2, 0)
 
 
-async def test_only_rows_whose_verdicts_may_change_are_written(app: rest.Rest, monkeypatch):
+async def test_only_rows_whose_verdicts_may_change_are_written(desk, monkeypatch):
     written = []
 
-    desk = await office(app)
     draft = await desk.checked(HEADER + b"A,1\nB,2\nB,3\nB,4\nC,5\n")
     write = import_rows.write
     monkeypatch.setattr(
@@ -93,11 +85,10 @@ async def test_only_rows_whose_verdicts_may_change_are_written(app: rest.Rest, m
     assert set(written) == {3, 4, 6}
 
 
-async def test_names_of_sensors_are_two(app: rest.Rest):
+async def test_names_of_sensors_are_two(desk):
     tokens = ["a" * 20, "b" * 20]
     lines = [("S1", tokens[0]), ("S2", tokens[0]), ("S1", tokens[1])]
 
-    desk = await office(app)
     content = "serialNo,credentialsId,type\n" + "".join(f"{serial},{token},GPS\n" for serial, token in lines)
     draft = await desk.checked(content.encode(), "sensors")
     before = await desk.rows(draft)
@@ -112,8 +103,7 @@ async def test_names_of_sensors_are_two(app: rest.Rest):
     assert states(after) == ["GOOD"] * 3
 
 
-async def test_cells_beyond_the_header_are_mended_by_emptying_them(app: rest.Rest):
-    desk = await office(app)
+async def test_cells_beyond_the_header_are_mended_by_emptying_them(desk):
     draft = await desk.checked(HEADER + b"A,1,x\n")
     await desk.edit(draft, 2, {2: ""})
     row = (await desk.page(draft)).rows[0]
@@ -121,8 +111,7 @@ async def test_cells_beyond_the_header_are_mended_by_emptying_them(app: rest.Res
     assert (list(row.cells), row.state) == (["A", "1"], RowState.GOOD)
 
 
-async def test_long_text_beyond_the_header_is_refused_by_its_column(app: rest.Rest):
-    desk = await office(app)
+async def test_long_text_beyond_the_header_is_refused_by_its_column(desk):
     draft = await desk.checked(HEADER + b"A,1,x\n")
     with pytest.raises(TooLong) as refused:
         await desk.edit(draft, 2, {2: "x" * (CELL_MAX + 1)})
@@ -140,8 +129,7 @@ async def test_long_text_beyond_the_header_is_refused_by_its_column(app: rest.Re
         (2, {0: "x" * (CELL_MAX + 1)}, TooLong),
     ],
 )
-async def test_what_is_not_there_cannot_be_mended(app: rest.Rest, number, cells, refusal):
-    desk = await office(app)
+async def test_what_is_not_there_cannot_be_mended(desk, number, cells, refusal):
     draft = await desk.checked(HEADER + b"A,1\n")
     with pytest.raises(refusal):
         await desk.edit(draft, number, cells)
@@ -149,15 +137,13 @@ async def test_what_is_not_there_cannot_be_mended(app: rest.Rest, number, cells,
     assert await desk.read(draft) == draft
 
 
-async def test_draft_that_is_not_checked_cannot_be_mended(app: rest.Rest):
-    desk = await office(app)
+async def test_draft_that_is_not_checked_cannot_be_mended(desk):
     draft = await desk.upload(HEADER + b"A,1\n")
     with pytest.raises(NotNow):
         await desk.edit(draft, 2, {0: "B"})
 
 
-async def test_edits_at_the_same_time_are_all_kept(app: rest.Rest):
-    desk = await office(app)
+async def test_edits_at_the_same_time_are_all_kept(desk):
     draft = await desk.checked(HEADER + b"A,x\nB,x\n")
     await asyncio.gather(desk.edit(draft, 2, {1: "1"}), desk.edit(draft, 3, {1: "2"}))
     kept = await desk.read(draft)

@@ -64,8 +64,7 @@ async def count(app, table=vehicle):
     return (await app.store.read(lambda tx: tx.one(select(func.count()).select_from(table))))[0]
 
 
-async def test_good_rows_are_registered_and_the_others_stay_out(app: rest.Rest):
-    desk = await office(app)
+async def test_good_rows_are_registered_and_the_others_stay_out(app: rest.Rest, desk):
     draft = await desk.checked(HEADER + b"A,1\nB,x\nA,2\nC,3\nD,4\n")
     await desk.edit(draft, 6, skip=True)
     await desk.does(draft, drafts.commit)
@@ -77,8 +76,7 @@ async def test_good_rows_are_registered_and_the_others_stay_out(app: rest.Rest):
 
 
 @pytest.mark.parametrize("kind", import_kinds.KINDS)
-async def test_history_tells_who_registered_how_many(app: rest.Rest, kind):
-    desk = await office(app)
+async def test_history_tells_who_registered_how_many(app: rest.Rest, desk, kind):
     draft = await desk.checked(import_kinds.KINDS[kind].sheet.sample_file(), kind)
     await desk.does(draft, drafts.commit)
     await desk.work()
@@ -90,8 +88,7 @@ async def test_history_tells_who_registered_how_many(app: rest.Rest, kind):
     assert json.loads(changes) == [[kind, None, 2, False]]
 
 
-async def test_vehicles_of_a_director_and_of_a_partner_are_as_if_registered_one_by_one(app: rest.Rest):
-    desk = await office(app)
+async def test_vehicles_of_a_director_and_of_a_partner_are_as_if_registered_one_by_one(app: rest.Rest, desk):
     partner = Office(app, (await app.partner(desk.login, "p@p.example"))[1])
     director = Office(app, await app.person(partner.login, Authority.DIRECTOR, "d"))
     draft = await director.checked(HEADER + b"A,1\n")
@@ -107,8 +104,7 @@ async def test_vehicles_of_a_director_and_of_a_partner_are_as_if_registered_one_
     assert (row, delegations) == (expected, 1)
 
 
-async def test_sensors_are_registered(app: rest.Rest):
-    desk = await office(app)
+async def test_sensors_are_registered(app: rest.Rest, desk):
     draft = await desk.checked(import_kinds.SENSORS.sheet.sample_file(), "sensors")
     await desk.does(draft, drafts.commit)
     await desk.work()
@@ -116,8 +112,7 @@ async def test_sensors_are_registered(app: rest.Rest):
     assert await count(app, sensor) == 2
 
 
-async def test_draft_without_a_good_row_is_not_registered(app: rest.Rest):
-    desk = await office(app)
+async def test_draft_without_a_good_row_is_not_registered(desk):
     draft = await desk.checked(HEADER + b"A,x\n")
     with pytest.raises(NothingGood):
         await desk.does(draft, drafts.commit)
@@ -125,8 +120,7 @@ async def test_draft_without_a_good_row_is_not_registered(app: rest.Rest):
     assert (await desk.read(draft)).state is State.CHECKED
 
 
-async def test_cancelled_commit_registers_nothing_and_can_be_asked_for_again(app: rest.Rest):
-    desk = await office(app)
+async def test_cancelled_commit_registers_nothing_and_can_be_asked_for_again(app: rest.Rest, desk):
     draft = await desk.checked(support.vehicles(3))
     await desk.does(draft, drafts.commit)
     cancelled = await desk.does(draft, drafts.cancel)
@@ -178,8 +172,7 @@ async def test_commit_that_is_cancelled_at_any_moment_registers_all_or_none(app:
 
 @pytest.mark.parametrize("committed", [False, True])
 @pytest.mark.parametrize("at", range(7))
-async def test_commit_whose_process_is_killed_at_any_moment_is_done_once(app: rest.Rest, at, committed):
-    desk = await office(app)
+async def test_commit_whose_process_is_killed_at_any_moment_is_done_once(app: rest.Rest, desk, at, committed):
     draft = await desk.checked(support.vehicles(ROWS + 1))
     await desk.does(draft, drafts.commit)
     with pytest.raises(Killed):
@@ -214,8 +207,7 @@ async def test_commit_that_another_process_took_over_is_left_to_that_one(app: re
 
 
 @pytest.mark.parametrize("at", range(9))
-async def test_check_whose_process_is_killed_at_any_moment_is_made_anew(app: rest.Rest, at):
-    desk = await office(app)
+async def test_check_whose_process_is_killed_at_any_moment_is_made_anew(app: rest.Rest, desk, at):
     draft = await desk.upload(support.vehicles(ROWS + 1) + b"000001,,1\n")
     with pytest.raises(Killed):
         await desk.worker(Dying(app.store, at, committed=True)).work()
@@ -225,8 +217,7 @@ async def test_check_whose_process_is_killed_at_any_moment_is_made_anew(app: res
     assert (found.state, found.good, found.duplicate) == (State.CHECKED, ROWS + 1, 1)
 
 
-async def test_draft_is_worked_on_by_one_process_until_that_falls_silent(app: rest.Rest):
-    desk = await office(app)
+async def test_draft_is_worked_on_by_one_process_until_that_falls_silent(app: rest.Rest, desk):
     draft = await desk.upload(support.vehicles(1))
     other = desk.worker(Dying(app.store, 0, committed=True))
     await other._node.enter()
@@ -261,8 +252,7 @@ async def test_draft_whose_work_met_an_outage_is_worked_on_again_by_the_same_pro
     assert (met.state, again, (await desk.read(draft)).state) == (State.CHECKING, 1, State.CHECKED)
 
 
-async def test_draft_of_a_process_that_is_known_to_be_gone_is_taken_over_at_once(app: rest.Rest):
-    desk = await office(app)
+async def test_draft_of_a_process_that_is_known_to_be_gone_is_taken_over_at_once(app: rest.Rest, desk):
     draft = await desk.upload(support.vehicles(1))
     other = desk.worker(Dying(app.store, 0, committed=True))
     await other._node.enter()
@@ -274,8 +264,7 @@ async def test_draft_of_a_process_that_is_known_to_be_gone_is_taken_over_at_once
     assert (await desk.read(draft)).state is State.CHECKED
 
 
-async def test_names_that_are_taken_after_the_check_keep_everything_out(app: rest.Rest):
-    desk = await office(app)
+async def test_names_that_are_taken_after_the_check_keep_everything_out(app: rest.Rest, desk):
     draft = await desk.checked(support.vehicles(3))
     await app.post(desk.login, "/vehicle", {"vehicleNo": "000001", "mileage": 1})
     await desk.does(draft, drafts.commit)
@@ -290,8 +279,7 @@ async def test_names_that_are_taken_after_the_check_keep_everything_out(app: res
     assert (none, all_of_them) == (1, 3)
 
 
-async def test_dry_run_checks_everything_anew_and_registers_nothing(app: rest.Rest):
-    desk = await office(app)
+async def test_dry_run_checks_everything_anew_and_registers_nothing(app: rest.Rest, desk):
     draft = await desk.checked(support.vehicles(3))
     await app.post(desk.login, "/vehicle", {"vehicleNo": "000001", "mileage": 1})
     await desk.does(draft, drafts.check)
@@ -302,8 +290,7 @@ async def test_dry_run_checks_everything_anew_and_registers_nothing(app: rest.Re
 
 
 @pytest.mark.parametrize("change", [{"enabled": False}, {"authority": "DRIVER"}, {"company_id": None}])
-async def test_owner_who_may_not_register_any_more_registers_nothing(app: rest.Rest, change):
-    desk = await office(app)
+async def test_owner_who_may_not_register_any_more_registers_nothing(app: rest.Rest, desk, change):
     draft = await desk.checked(support.vehicles(1))
     await desk.does(draft, drafts.commit)
     me = account.c.id == desk.login.user_id
@@ -314,11 +301,10 @@ async def test_owner_who_may_not_register_any_more_registers_nothing(app: rest.R
     assert (tuple(row), await count(app)) == (("checked", "forbidden"), 0)
 
 
-async def test_bug_is_told_to_the_owner_and_not_tried_for_ever(app: rest.Rest, monkeypatch):
+async def test_bug_is_told_to_the_owner_and_not_tried_for_ever(desk, monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("broken")
 
-    desk = await office(app)
     draft = await desk.checked(support.vehicles(1))
     await desk.does(draft, drafts.commit)
     monkeypatch.setattr("tripline.services.imports.draft_worker._registrations", broken)
@@ -328,8 +314,7 @@ async def test_bug_is_told_to_the_owner_and_not_tried_for_ever(app: rest.Rest, m
     assert (draft.state, draft.note) == (State.CHECKED, Note.FAILED)
 
 
-async def test_draft_that_is_thrown_away_while_it_is_worked_on_registers_nothing(app: rest.Rest):
-    desk = await office(app)
+async def test_draft_that_is_thrown_away_while_it_is_worked_on_registers_nothing(app: rest.Rest, desk):
     draft = await desk.checked(support.vehicles(1))
     await desk.does(draft, drafts.commit)
     await desk.does(draft, drafts.throw_away)

@@ -34,8 +34,7 @@ async def count(app, table):
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp949"])
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
-async def test_columns_are_matched_by_their_headings_and_every_row_has_its_verdict(app: rest.Rest, encoding, separator):
-    desk = await office(app)
+async def test_columns_are_matched_by_their_headings_and_every_row_has_its_verdict(desk, encoding, separator):
     draft = await desk.checked(FILE.replace(",", separator).encode(encoding))
     rows = await desk.rows(draft)
 
@@ -49,8 +48,7 @@ async def test_columns_are_matched_by_their_headings_and_every_row_has_its_verdi
     ]
 
 
-async def test_every_bad_cell_of_a_row_is_named(app: rest.Rest):
-    desk = await office(app)
+async def test_every_bad_cell_of_a_row_is_named(desk):
     draft = await desk.checked(b"vehicleNo,mileage,fuelType,modelYear\n,x,WOOD,1850\nA,1,,,surplus\n")
     bad, surplus = await desk.rows(draft)
 
@@ -58,8 +56,7 @@ async def test_every_bad_cell_of_a_row_is_named(app: rest.Rest):
     assert surplus == (3, "BAD", [(None, "The row has more cells than the header has columns.")])
 
 
-async def test_numbers_in_other_forms_are_duplicates(app: rest.Rest):
-    desk = await office(app)
+async def test_numbers_in_other_forms_are_duplicates(app: rest.Rest, desk):
     await app.post(desk.login, "/vehicle", {"vehicleNo": "K1", "mileage": 1})
     draft = await desk.checked("vehicleNo,mileage\nk 1,1\nK2,1\nK2\u200b,1\nK3,1\n".encode())
 
@@ -71,8 +68,7 @@ async def test_numbers_in_other_forms_are_duplicates(app: rest.Rest):
     ]
 
 
-async def test_names_that_are_registered_are_duplicates(app: rest.Rest):
-    desk = await office(app)
+async def test_names_that_are_registered_are_duplicates(app: rest.Rest, desk):
     await app.post(desk.login, "/vehicle", {"vehicleNo": "000001", "mileage": 1})
     draft = await desk.checked(support.vehicles(3))
     rows = (await desk.page(draft, RowState.DUPLICATE)).rows
@@ -85,8 +81,7 @@ async def test_names_that_are_registered_are_duplicates(app: rest.Rest):
 @pytest.mark.parametrize(
     "header", ["차량번호,주행거리,차량번호", "vehicleNo,mileage,Plate", "차량번호,주행거리,색상,색상"]
 )
-async def test_file_with_a_repeated_column_is_refused(app: rest.Rest, header):
-    desk = await office(app)
+async def test_file_with_a_repeated_column_is_refused(app: rest.Rest, desk, header):
     with pytest.raises(csv_files.BadFile) as refused:
         await desk.upload(f"{header}\nA,1,B,C\n".encode())
     case, drafts_left = refused.value.case, await count(app, import_draft)
@@ -94,8 +89,7 @@ async def test_file_with_a_repeated_column_is_refused(app: rest.Rest, header):
     assert (case.startswith("columns_"), drafts_left) == (True, 0)
 
 
-async def test_columns_are_matched_by_hand(app: rest.Rest):
-    desk = await office(app)
+async def test_columns_are_matched_by_hand(desk):
     draft = await desk.upload(b"plate of the car,how far\nA,1\n")
     await desk.work()
     waits = await desk.read(draft)
@@ -114,8 +108,7 @@ async def test_columns_are_matched_by_hand(app: rest.Rest):
     assert (checked.state, checked.good) == (State.CHECKED, 1)
 
 
-async def test_rows_of_a_file_are_bounded(app: rest.Rest):
-    desk = await office(app)
+async def test_rows_of_a_file_are_bounded(app: rest.Rest, desk):
     for most in (2, 3):
         await desk.upload(support.vehicles(2), most_rows=most)
     with pytest.raises(TooManyRows):
@@ -157,8 +150,7 @@ def test_characters_of_a_cell_are_bounded(tmp_path, length, is_taken):
 
 
 @pytest.mark.parametrize(("content", "case"), [(b"", "empty"), (b"vehicleNo,mileage\n", "no_rows"), (b"\0", "nul")])
-async def test_file_without_rows_is_refused_and_leaves_no_draft(app: rest.Rest, content, case):
-    desk = await office(app)
+async def test_file_without_rows_is_refused_and_leaves_no_draft(app: rest.Rest, desk, content, case):
     with pytest.raises(csv_files.BadFile) as refused:
         await desk.upload(content)
     found = refused.value.case, await app.store.read(lambda tx: drafts.listed(tx, **desk._asking))
@@ -166,8 +158,7 @@ async def test_file_without_rows_is_refused_and_leaves_no_draft(app: rest.Rest, 
     assert found == (case, [])
 
 
-async def test_drafts_of_an_account_are_bounded_until_one_is_thrown_away(app: rest.Rest):
-    desk = await office(app)
+async def test_drafts_of_an_account_are_bounded_until_one_is_thrown_away(desk):
     made = [await desk.upload(support.vehicles(1)) for _ in range(import_drafts.OF_ACCOUNT)]
     with pytest.raises(TooManyDrafts) as refused:
         await desk.upload(support.vehicles(1))
@@ -178,8 +169,7 @@ async def test_drafts_of_an_account_are_bounded_until_one_is_thrown_away(app: re
     assert refused.value.case == "account"
 
 
-async def test_discarded_draft_counts_until_its_rows_are_deleted(app: rest.Rest):
-    desk = await office(app)
+async def test_discarded_draft_counts_until_its_rows_are_deleted(app: rest.Rest, desk):
     for _ in range(import_drafts.OF_ACCOUNT):
         await desk.does(await desk.upload(support.vehicles(1)), drafts.throw_away)
     with pytest.raises(TooManyDrafts):
@@ -191,8 +181,7 @@ async def test_discarded_draft_counts_until_its_rows_are_deleted(app: rest.Rest)
     assert (full, await count(app, import_row)) == (import_drafts.OF_ACCOUNT, 1)
 
 
-async def test_file_that_is_refused_in_its_middle_counts_until_its_rows_are_deleted(app: rest.Rest):
-    desk = await office(app)
+async def test_file_that_is_refused_in_its_middle_counts_until_its_rows_are_deleted(app: rest.Rest, desk):
     for _ in range(import_drafts.OF_ACCOUNT):
         with pytest.raises(TooManyRows):
             await desk.upload(support.vehicles(2 * ROWS), most_rows=2 * ROWS - 1)
@@ -221,8 +210,7 @@ async def test_drafts_of_a_company_and_of_an_operator_with_its_partners_are_boun
     assert refused.value.case == case
 
 
-async def test_nobody_else_sees_a_draft(app: rest.Rest):
-    desk = await office(app)
+async def test_nobody_else_sees_a_draft(app: rest.Rest, desk):
     draft = await desk.checked(support.vehicles(1))
     director = Office(app, await app.person(desk.login, Authority.DIRECTOR, "d"))
     driver = Office(app, await app.person(desk.login, Authority.DRIVER, "e"))
@@ -241,8 +229,7 @@ async def test_nobody_else_sees_a_draft(app: rest.Rest):
     assert (lists, await desk.read(draft) == draft) == ([[], []], True)
 
 
-async def test_director_imports_vehicles_and_no_sensors(app: rest.Rest):
-    desk = await office(app)
+async def test_director_imports_vehicles_and_no_sensors(app: rest.Rest, desk):
     director = Office(app, await app.person(desk.login, Authority.DIRECTOR, "d"))
     draft = await director.checked(support.vehicles(1))
     with pytest.raises(Forbidden):
@@ -251,8 +238,7 @@ async def test_director_imports_vehicles_and_no_sensors(app: rest.Rest):
     assert draft.good == 1
 
 
-async def test_draft_is_gone_after_a_day_and_swept_with_its_rows(app: rest.Rest):
-    desk = await office(app)
+async def test_draft_is_gone_after_a_day_and_swept_with_its_rows(app: rest.Rest, desk):
     draft = await desk.checked(support.vehicles(3))
     app.now_ms += KEPT_MS - 1
     await desk.read(draft)
@@ -286,8 +272,7 @@ async def test_draft_whose_file_never_came_to_its_end_is_gone_after_an_hour(app:
     assert found == ([State.ARRIVING], [])
 
 
-async def test_pages_go_by_row_and_back(app: rest.Rest):
-    desk = await office(app)
+async def test_pages_go_by_row_and_back(desk):
     content = support.vehicles(ROWS + 40).replace(b",Hyundai,", b",,").splitlines(keepends=True)
     bad = {at: line.rpartition(b",")[0] + b",x\n" for at, line in enumerate(content) if at and at % 20 == 0}
     draft = await desk.checked(b"".join(bad.get(at, line) for at, line in enumerate(content)))
@@ -381,8 +366,7 @@ async def test_rows_are_searched_by_number_and_by_what_is_seen_of_their_cells(ap
     assert found == {asked: (numbers, numbers) for asked, numbers in wanted.items()}
 
 
-async def test_sample_files_can_be_uploaded_as_they_are(app: rest.Rest):
-    desk = await office(app)
+async def test_sample_files_can_be_uploaded_as_they_are(desk):
     found = []
     for noun, kind in import_kinds.KINDS.items():
         for language in ("en", "ko"):
@@ -392,10 +376,9 @@ async def test_sample_files_can_be_uploaded_as_they_are(app: rest.Rest):
     assert found == [(2, 2, False)] * 4
 
 
-async def test_file_of_bad_rows_has_reasons_runs_nothing_and_comes_back_as_it_was(app: rest.Rest):
+async def test_file_of_bad_rows_has_reasons_runs_nothing_and_comes_back_as_it_was(app: rest.Rest, desk):
     content = b'vehicleNo,mileage,vendor\nA,1,Kia\n"=1+1",0,"-x"\nA,2,@y\n'
 
-    desk = await office(app)
     draft = await desk.checked(content)
     words = Words("row", "reason", lambda refusal: refusal.case)
     file = b"".join([piece async for piece in draft_files.bad_rows(app.store, draft, words, nullcontext)])
@@ -430,8 +413,7 @@ def test_rows_of_a_file_of_bad_rows_are_bounded(tmp_path, monkeypatch, most, is_
     )
 
 
-async def test_file_of_bad_rows_names_the_first_rows_of_its_time(app: rest.Rest):
-    desk = await office(app)
+async def test_file_of_bad_rows_names_the_first_rows_of_its_time(app: rest.Rest, desk):
     rows = "".join(f"{at % 600:04},1\n" for at in range(3 * ROWS))
     draft = await desk.checked(f"vehicleNo,mileage\n{rows}".encode())
     pieces = draft_files.bad_rows(app.store, draft, Words("row", "reason", catalogue.sentence), nullcontext)

@@ -105,8 +105,7 @@ async def test_stream_begins_with_every_vehicle_and_goes_on_with_changes(app: re
     assert (changed[0], changed[1], sorted(changed[2])) == ([second], [], sorted([(first, 36.0), (second, 35.0)]))
 
 
-async def test_stream_without_news_gets_a_beat_every_two_seconds(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_stream_without_news_gets_a_beat_every_two_seconds(app: rest.Rest, admin):
     feed = app.contexts.feed
     stream = opened(feed, admin)
     beats = []
@@ -214,8 +213,7 @@ async def test_each_reader_gets_only_vehicles_within_reach_however_they_are_read
     assert moved == [[(mine, 36.0)], [(theirs, 36.0)], [(mine, 36.0)]]
 
 
-async def test_stream_continues_from_its_cursor_without_loss(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_stream_continues_from_its_cursor_without_loss(app: rest.Rest, admin):
     feed = app.contexts.feed
     first, second = [await mounted(app, admin, number) for number in ("1", "2")]
     for each in (first, second):
@@ -242,8 +240,7 @@ async def test_stream_continues_from_its_cursor_without_loss(app: rest.Rest):
 
 
 @pytest.mark.parametrize("cursor", ["x", "9", "9.", ".a", "-1.a", "999999999999999.a", "9" * 40 + ".a"])
-async def test_unknown_cursor_begins_with_everything(app: rest.Rest, cursor):
-    _, admin = await app.operator("ace")
+async def test_unknown_cursor_begins_with_everything(app: rest.Rest, admin, cursor):
     feed = app.contexts.feed
     vehicle, sensor = await mounted(app, admin, "1")
     await move(app, vehicle, sensor)
@@ -254,8 +251,7 @@ async def test_unknown_cursor_begins_with_everything(app: rest.Rest, cursor):
     assert found == ([vehicle], [], [(vehicle, 35.0)])
 
 
-async def test_stream_ends_with_the_session_and_with_a_change_of_the_account(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_stream_ends_with_the_session_and_with_a_change_of_the_account(app: rest.Rest, admin):
     director = await delegating.director(app, admin, "dora")
     feed = app.contexts.feed
     sessions = [Signed(admin.actor) for _ in range(3)]
@@ -276,8 +272,7 @@ async def last_of(stream):
     return [piece async for piece in stream.pieces()][-1]
 
 
-async def test_last_event_says_why_and_a_stopping_server_ends_later_streams_at_once(app: rest.Rest):
-    _, admin = await app.operator("ace")
+async def test_last_event_says_why_and_a_stopping_server_ends_later_streams_at_once(app: rest.Rest, admin):
     feed = app.contexts.feed
     stream = opened(feed, admin)
     feed.stop()
@@ -305,8 +300,7 @@ async def test_account_has_as_many_streams_as_it_may_and_others_make_room(app: r
 
 
 @pytest.mark.parametrize(("size", "after_ms"), [(BEHIND_BYTES + 1, 0), (1, BEHIND_MS + 1)])
-async def test_reader_that_does_not_read_is_dropped_and_holds_nothing(app: rest.Rest, size, after_ms):
-    _, admin = await app.operator("ace")
+async def test_reader_that_does_not_read_is_dropped_and_holds_nothing(app: rest.Rest, admin, size, after_ms):
     stream = opened(app.contexts.feed, admin)
     stream.put(b"x", NOW)
     before = stream.ended
@@ -315,8 +309,7 @@ async def test_reader_that_does_not_read_is_dropped_and_holds_nothing(app: rest.
     assert (before, stream.ended, stream.pending_bytes, len(stream.pending)) == (None, End.BEHIND, 0, 0)
 
 
-async def test_streams_with_most_unsent_bytes_are_dropped_at_the_bound_of_all(app: rest.Rest, monkeypatch):
-    _, admin = await app.operator("ace")
+async def test_streams_with_most_unsent_bytes_are_dropped_at_the_bound_of_all(app: rest.Rest, admin, monkeypatch):
     feed = app.contexts.feed
     large, small = opened(feed, admin), opened(feed, admin)
     await walked(app, feed)
