@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 
 import httpx
 import pytest
-from tests.support import drives, fleet, map_files, portal_browser, servers, stores
+from tests.support import drives, fleet, map_files, portal_browser, servers, stores, waits
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company
 from tests.support.portal_life import Visit
@@ -79,13 +79,12 @@ class Fleet:
 
     def trips(self):
         """Ids of the first vehicle's trips, oldest first, once each is judged."""
-        until = time.monotonic() + PATIENCE_S
-        while True:
-            page = self.company.get(f"/api/tre/v1/vehicle/{self.vehicles[0].vehicle_id}/trips", limit=100)["data"]
-            if not stores.Database(self.server.data).rows("SELECT trip_no FROM scoring_job"):
-                return [each["id"]["id"] for each in sorted(page, key=lambda each: each["startTs"])]
-            assert time.monotonic() < until
-            time.sleep(0.1)
+        path = f"/api/tre/v1/vehicle/{self.vehicles[0].vehicle_id}/trips"
+        waits.seen(
+            lambda: not stores.Database(self.server.data).rows("SELECT trip_no FROM scoring_job"), within_s=PATIENCE_S
+        )
+        page = self.company.get(path, limit=100)["data"]
+        return [each["id"]["id"] for each in sorted(page, key=lambda each: each["startTs"])]
 
     def share(self, path, **chosen):
         return self.company.post(f"/api/tre/v1_3/{path}/sharelink", chosen)

@@ -8,7 +8,7 @@ import time
 
 import httpx
 import pytest
-from tests.support import calling, fleet, mail, portal_browser, portal_hands, receivers, receiving, servers
+from tests.support import calling, fleet, mail, portal_browser, portal_hands, receivers, receiving, servers, waits
 from tests.support.portal_hands import window
 
 pytestmark = [
@@ -76,10 +76,7 @@ def approve(hand):
 
 
 def set_password(hand, server):
-    until = time.monotonic() + PATIENCE_S
-    while not (letters := mail.in_folder(server.data / "mail")):
-        assert time.monotonic() < until, "no mail"
-        time.sleep(0.05)
+    letters = waits.seen(lambda: mail.in_folder(server.data / "mail"), within_s=PATIENCE_S)
     link = mail.link_in(letters[-1])  # followed in the program that shows mails
     hand.page.goto(link.replace(link.partition("/account/")[0], server.api))
     for place in range(2):

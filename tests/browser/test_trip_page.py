@@ -3,7 +3,6 @@
 import asyncio
 import json
 import ssl
-import time
 
 import pytest
 from tests.support import drives, portal_browser, servers
@@ -12,6 +11,7 @@ from tests.support.fleet import Company
 from tests.support.portal_browser import Look, watching
 from tests.support.portal_life import Visit
 from tests.support.spec import world
+from tests.system.test_explanation import judged
 
 START_MS = 1_780_000_000_000
 PATIENCE_S = 30
@@ -44,19 +44,6 @@ def without_fix(bodies):
     for each in found[20:24]:
         each["pld"] |= {"lat": found[19]["pld"]["lat"], "sp": 0}
     return [json.dumps(each).encode() for each in found]
-
-
-def judged(company, vehicle):
-    deadline = time.monotonic() + PATIENCE_S
-    while True:
-        trips = company.get(f"/api/tre/v1/vehicle/{vehicle.vehicle_id}/trips", limit=10)["data"]
-        ids = [trip["id"]["id"] for trip in sorted(trips, key=lambda trip: trip["startTs"] or 0)]
-        paths = [f"/api/tre/v1_3/trip/{each}/analytics/drivingScore/explanation" for each in ids]
-        answers = [company.http.get(path) for path in paths]
-        if len(ids) == 2 and all(answer.status_code == 200 for answer in answers):
-            return ids
-        assert time.monotonic() < deadline, [answer.text for answer in answers]
-        time.sleep(0.05)
 
 
 def test_trip_is_read_by_keyboard_and_replayed(driven):

@@ -2,11 +2,10 @@
 
 import json
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
-from tests.support import drives, fleet, foreign, required, servers
+from tests.support import drives, fleet, foreign, required, servers, waits
 
 pytestmark = pytest.mark.once("how foreign clients speak")
 
@@ -32,10 +31,8 @@ def served(tmp_path_factory):
         for body in drives.straight_trip(1, START_MS, samples=120):
             client.feed(body)
         client.finish()
-        scores, deadline = SCORES.format(driven.vehicle_id), time.monotonic() + LIMIT_S
-        while not company.get(scores, limit=10)["data"]:
-            assert time.monotonic() < deadline, "no score in time"
-            time.sleep(0.05)
+        scores = SCORES.format(driven.vehicle_id)
+        waits.seen(lambda: company.get(scores, limit=10)["data"], within_s=LIMIT_S)
         yield server, company, scores
 
 

@@ -9,12 +9,11 @@ import subprocess
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
 
 import paho.mqtt.client as paho
 import pytest
 from paho.mqtt.enums import CallbackAPIVersion
-from tests.support import drives, fleet, foreign, required, servers
+from tests.support import drives, fleet, foreign, required, servers, waits
 
 pytestmark = [pytest.mark.deep, pytest.mark.once("how foreign clients speak")]
 
@@ -73,13 +72,6 @@ def stored(company: fleet.Company, vehicle_id: str) -> Counter[int]:
     return Counter(microtrip["ts"] for page in pages for microtrip in page["data"])
 
 
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + LIMIT_S
-    while not condition():
-        assert time.monotonic() < deadline, "not in time"
-        time.sleep(0.01)
-
-
 @pytest.mark.parametrize("qos", [0, 1, 2])
 @pytest.mark.parametrize("name", CLIENTS)
 def test_microtrips_of_a_foreign_client_are_read_back_once_each(served, request, name, qos):
@@ -94,7 +86,7 @@ def test_microtrips_of_a_foreign_client_are_read_back_once_each(served, request,
 
     assert acknowledged == microtrips(FEW)
     if qos == 0:
-        until(lambda: sum(stored(company, one.vehicle_id).values()) >= FEW)
+        waits.seen(lambda: sum(stored(company, one.vehicle_id).values()) >= FEW)
     assert stored(company, one.vehicle_id) == times(FEW)
 
 
@@ -108,7 +100,7 @@ def test_paho_is_refused_with_the_right_code(served, user_name, words):
     client.on_connect = lambda _client, _data, _flags, reason, _properties: codes.append(reason.getName())
 
     client.connect(server.device_host, server.device_port)
-    until(lambda: client.loop(0.1) is None or bool(codes))
+    waits.seen(lambda: client.loop(0.1) is None or bool(codes))
     client.disconnect()
 
     assert codes == [words]
@@ -158,7 +150,7 @@ def test_everything_acknowledged_to_a_foreign_client_outlives_a_stop_and_a_kill(
         streams = {qos: Stream(client) for qos, client in clients.items()}
 
         for part, end in ((1, servers.Running.stop), (2, servers.Running.kill)):
-            until(lambda part=part: all(stream.fed >= part * MANY // 3 for stream in streams.values()))
+            waits.seen(lambda part=part: all(stream.fed >= part * MANY // 3 for stream in streams.values()))
             end(server)
             server = opened.enter_context(servers.serving(server.data, *servers.same_listeners(server)))
         acknowledged = {qos: stream.finish() for qos, stream in streams.items()}
@@ -187,10 +179,10 @@ def test_mosquitto_sub_subscribes_again_after_a_stop(tmp_path):
         )
         client = opened.enter_context(foreign.listening_to(command, said.append))
 
-        until(lambda: grants() == 1)
+        waits.seen(lambda: grants() == 1)
         server.stop()
         opened.enter_context(servers.serving(server.data, *servers.same_listeners(server)))
-        until(lambda: grants() == 2)
+        waits.seen(lambda: grants() == 2)
 
         assert client.poll() is None
 

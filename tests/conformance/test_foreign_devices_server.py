@@ -6,14 +6,12 @@ here: restarts, every QoS, refusals (`test_foreign_clients_server.py`).
 
 import contextlib
 import json
-import time
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import httpx
 import pytest
-from tests.support import drives, fleet, foreign, foreign_devices, required, servers
+from tests.support import drives, fleet, foreign, foreign_devices, required, servers, waits
 from tests.support.foreign_devices import DEVICES, ForeignDevice
 from tests.support.foreign_requests import LIMIT_S
 
@@ -108,13 +106,6 @@ class World:
         return found
 
 
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + LIMIT_S
-    while not condition():
-        assert time.monotonic() < deadline, "not in time"
-        time.sleep(0.01)
-
-
 def body_of(what: dict[str, Any]) -> bytes:
     return json.dumps(what, separators=(",", ":")).encode()
 
@@ -127,9 +118,9 @@ def test_device_connects_subscribes_and_says_goodbye(world, name):
         device = world.device(opened, name, one.token)
         before = world.connection(one.sensor_id)
         device.connect()
-        until(lambda: world.connection(one.sensor_id) == (True, None))
+        waits.seen(lambda: world.connection(one.sensor_id) == (True, None))
         device.disconnect()
-        until(lambda: world.connection(one.sensor_id) == (False, "disconnected"))
+        waits.seen(lambda: world.connection(one.sensor_id) == (False, "disconnected"))
 
     assert before == (False, None)
 
@@ -156,7 +147,7 @@ def test_device_is_activated_and_mounted_once_its_result_has_come(world, name):
         assert (answer.status_code, answer.json()["requestId"]) == (200, request.id)
         assert answer.json()["response"] == {"result": 2000}
         assert pending["status"] == "DEACTIVATED"
-        until(lambda: world.company.get(f"/api/tre/v1/sensor/{sensor_id}")["status"] == "ACTIVATED")
+        waits.seen(lambda: world.company.get(f"/api/tre/v1/sensor/{sensor_id}")["status"] == "ACTIVATED")
         assert world.company.get(f"/api/tre/v1/sensor/{sensor_id}")["vehicleId"]["id"] == vehicle_id
 
 
@@ -174,7 +165,7 @@ def test_device_acknowledges_a_call_and_says_what_came_of_it(world, name):
         device.publish(request.result, b'{"results":2000,"additionalInfo":{"sn":"0042"}}')
 
         path = f"/api/tre/v1/sensor/{one.sensor_id}/rpc/{request.id}"
-        until(lambda: world.company.get(path)["status"] == "DONE")
+        waits.seen(lambda: world.company.get(path)["status"] == "DONE")
         record = world.company.get(path)
         assert request.body == b'{"method":"serial","params":""}'
         assert answer.status_code == 200

@@ -6,7 +6,6 @@ The product's namespace grants none of this. Not here: the same without sockets,
 
 import asyncio
 import subprocess
-import time
 from collections.abc import Callable
 
 import paho.mqtt.client as paho
@@ -235,12 +234,12 @@ class Paho:
         self.client.on_subscribe = lambda *_: setattr(self, "granted", self.granted + 1)
         self.client.connect(listener.host, listener.port)
         self.client.loop_start()
-        until(lambda: self.present is not None)
+        waits.seen(lambda: self.present is not None)
 
     def subscribe(self, *filters):
         before = self.granted
         self.client.subscribe(list(filters))
-        until(lambda: self.granted > before)
+        waits.seen(lambda: self.granted > before)
 
     def publish(self, topic, body, qos, retain=False):
         self.client.publish(topic, body, qos, retain).wait_for_publish(LIMIT_S)
@@ -257,13 +256,6 @@ class Paho:
         self.present = flags.session_present
 
 
-def until(condition):
-    deadline = time.monotonic() + LIMIT_S
-    while not condition():
-        assert time.monotonic() < deadline, "not in time"
-        time.sleep(0.005)
-
-
 @pytest.mark.parametrize("qos", [0, 1, 2])
 def test_paho_to_paho_at_every_qos_with_overlapping_filters(tls, qos):
     def talk(listener):
@@ -271,7 +263,7 @@ def test_paho_to_paho_at_every_qos_with_overlapping_filters(tls, qos):
         reader.subscribe(("conf/#", 0), ("conf/+", 2))
         for number in range(50):
             sender.publish("conf/a", b"%d" % number, qos)
-        until(lambda: len(reader.got) >= 50)
+        waits.seen(lambda: len(reader.got) >= 50)
         sender.end()
         reader.end()
         return reader.got
@@ -287,9 +279,9 @@ def test_paho_gets_retained_messages_and_a_will(tls):
         first.publish("conf/deleted", b"y", 1, True)
         first.publish("conf/deleted", b"", 1, True)
         reader.subscribe(("conf/#", 2))
-        until(lambda: len(reader.got) == 1)
+        waits.seen(lambda: len(reader.got) == 1)
         first.vanish()
-        until(lambda: len(reader.got) == 2)
+        waits.seen(lambda: len(reader.got) == 2)
         reader.end()
         return reader.got
 
@@ -306,12 +298,12 @@ def test_paho_resumes_its_session_and_is_sent_again_what_it_did_not_acknowledge(
         first, sender = Paho(listener, OTHER_USER, clean=False, ack=False), Paho(listener, USER)
         first.subscribe(("conf/a", 1))
         sender.publish("conf/a", b"1", 1)
-        until(lambda: len(first.got) == 1)
+        waits.seen(lambda: len(first.got) == 1)
         first.vanish()
-        until(lambda: len(rosters[0]) == 1)
+        waits.seen(lambda: len(rosters[0]) == 1)
         sender.publish("conf/a", b"2", 2)
         second = Paho(listener, OTHER_USER, clean=False)
-        until(lambda: len(second.got) == 2)
+        waits.seen(lambda: len(second.got) == 2)
         second.end()
         third = Paho(listener, OTHER_USER, clean=False)
         third.end()
@@ -343,7 +335,7 @@ def test_mosquitto_sub_gets_retained_and_live_messages_of_mosquitto_pub(tls, qos
         )
         said = []
         with foreign.listening_to(command, said.append) as process:
-            until(lambda: len(said) == 1)
+            waits.seen(lambda: len(said) == 1)
             publish("conf/a", "1")
             publish("conf/b", "2", "-r")
             process.wait(LIMIT_S)

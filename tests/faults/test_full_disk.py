@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.support import faults, faults_disk, producers, servers
+from tests.support import faults, faults_disk, producers, servers, waits
 from tests.support.fleet import Company
 
 pytestmark = pytest.mark.deep
@@ -56,10 +56,7 @@ def test_full_disk_of_an_embedded_server_under_load_takes_nothing_and_loses_noth
 
 
 def _until_logged(server: servers.Running, event: str) -> None:
-    until = time.monotonic() + 30
-    while not any(f'"{event}"' in line for line in server.log()):
-        assert time.monotonic() < until, server.log()[-5:]
-        time.sleep(0.02)
+    waits.seen(lambda: any(f'"{event}"' in line for line in server.log()), within_s=30)
 
 
 def _until_abandoned_again(server: servers.Running, *, times: int) -> None:

@@ -6,14 +6,13 @@ leaves all of them running.
 """
 
 import contextlib
-import time
 from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import psycopg
 import pytest
-from tests.support import clusters, faults, faults_disk, faults_office, postgres, producers
+from tests.support import clusters, faults, faults_disk, faults_office, postgres, producers, waits
 from tests.support.clusters import Deployment, Node
 from tests.support.faults_disk import Disk
 from tests.support.faults_office import Caller, Clerk
@@ -57,10 +56,11 @@ def _log_is_plain(deployment: Deployment) -> Iterator[None]:
 
 def until_buried(deployment: Deployment, *, more_than: int) -> None:
     """Wait until a node says that it found another one dead."""
-    until = time.monotonic() + BURIED_S
-    while sum(node.count("node.buried") for node in deployment.nodes) <= more_than:
-        assert time.monotonic() < until, "nobody noticed"
-        time.sleep(0.1)
+    waits.seen(
+        lambda: sum(node.count("node.buried") for node in deployment.nodes),
+        lambda found: found > more_than,
+        within_s=BURIED_S,
+    )
 
 
 def killed_in_turn(nodes: list[Node], load: producers.Load | None = None) -> Iterator[Node]:
@@ -176,10 +176,7 @@ def outages(deployment: Deployment) -> int:
 
 def until_an_outage(deployment: Deployment, *, more_than: int) -> None:
     """Wait until a gateway has noticed."""
-    until = time.monotonic() + 30
-    while outages(deployment) <= more_than:
-        assert time.monotonic() < until, "nobody noticed"
-        time.sleep(0.05)
+    waits.seen(lambda: outages(deployment), lambda found: found > more_than, within_s=30)
 
 
 def asked(deployment: Deployment) -> list[int]:

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 import uvloop
-from tests.support import logs, servers
+from tests.support import logs, servers, waits
 
 from tripline import metrics
 from tripline.adapters import loop_watch
@@ -133,10 +133,7 @@ def test_server_that_stood_still_says_so(tmp_path: Path) -> None:
         server.process.send_signal(signal.SIGSTOP)
         time.sleep(0.5)
         server.process.send_signal(signal.SIGCONT)
-        end = time.monotonic() + PATIENCE_S
-        while not (told := [line for line in server.log() if '"loop.held"' in line]):
-            assert time.monotonic() < end
-            time.sleep(0.05)
+        told = waits.seen(lambda: [line for line in server.log() if '"loop.held"' in line], within_s=PATIENCE_S)
         metrics = httpx.get(f"{server.api}/metrics").text
 
     line = json.loads(told[-1])

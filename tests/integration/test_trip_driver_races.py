@@ -15,7 +15,7 @@ import time
 import httpx
 import pytest
 from sqlalchemy import select, update
-from tests.support import delegating, fleet, kept_sums, scoring_rows, servers, standings, stores
+from tests.support import delegating, fleet, kept_sums, scoring_rows, servers, standings, stores, waits
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company
 from tests.support.scored_fleet import Fleet
@@ -240,7 +240,8 @@ def test_killed_server_leaves_a_correction_whole_or_not_made(tmp_path):
 
 
 def judged(data):
-    until = time.monotonic() + PATIENCE_S
-    while stores.Database(data).rows("SELECT trip_no FROM scoring_job"):
-        assert time.monotonic() < until, "jobs wait"
-        time.sleep(0.05)
+    waits.seen(
+        lambda: stores.Database(data).rows("SELECT trip_no FROM scoring_job"),
+        lambda found: not found,
+        within_s=PATIENCE_S,
+    )

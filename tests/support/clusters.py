@@ -19,7 +19,7 @@ from typing import Any
 
 import psycopg
 
-from tests.support import brokers, certificates, fleet, launcher, postgres, producers, servers
+from tests.support import brokers, certificates, fleet, launcher, postgres, producers, servers, waits
 
 DATABASE = "fleet"
 START_S = 240
@@ -122,10 +122,7 @@ class Node:
 
     def until_logged(self, event: str, *, more_than: int = 0, within_s: float = START_S) -> None:
         """Wait until it has logged an event more often than that."""
-        until = time.monotonic() + within_s
-        while self.count(event) <= more_than:
-            assert time.monotonic() < until, f"{self.name} did not log {event}"
-            time.sleep(0.05)
+        waits.seen(lambda: self.count(event), lambda found: found > more_than, within_s=within_s)
 
     @property
     def log(self) -> Path:

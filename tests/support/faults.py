@@ -7,7 +7,6 @@ import contextlib
 import json
 import sqlite3
 import ssl
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tests.support import producers, producers_bus, servers
+from tests.support import producers, producers_bus, servers, waits
 from tests.support.clusters import Node
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company
@@ -104,18 +103,12 @@ def undisturbed() -> dict[str, Verdict | None]:
 
 def until(reached: Callable[[], bool], *, within_s: float = PATIENCE_S) -> None:
     """Wait until this is so."""
-    end = time.monotonic() + within_s
-    while not reached():
-        assert time.monotonic() < end
-        time.sleep(0.1)
+    waits.seen(reached, within_s=within_s)
 
 
 def everything_scored(rows: Rows, *, within_s: float = PATIENCE_S) -> None:
     """Wait until no trip waits for its score."""
-    until = time.monotonic() + within_s
-    while (waiting := rows("SELECT count(*) FROM scoring_job")) != [(0,)]:
-        assert time.monotonic() < until, f"{waiting[0][0]} trips wait for their score"
-        time.sleep(0.1)
+    waits.seen(lambda: rows("SELECT count(*) FROM scoring_job"), lambda found: found == [(0,)], within_s=within_s)
 
 
 def hold(load: producers.Load, rows: Rows) -> None:

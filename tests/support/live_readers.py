@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from tests.support import brokers
+from tests.support import brokers, waits
 
 PATIENCE_S = 20.0
 NGINX = """
@@ -90,11 +90,7 @@ class Reader:
 
     def until(self, found: Callable[["Reader"], Any], within_s: float = PATIENCE_S) -> Any:
         """What is found, as soon as there is any."""
-        deadline = time.monotonic() + within_s
-        while not (there := found(self)):
-            assert time.monotonic() < deadline, self.events[-5:]
-            time.sleep(0.02)
-        return there
+        return waits.seen(lambda: found(self), within_s=within_s)
 
     def positions(self) -> dict[str, int]:
         """The latest time of each vehicle's position."""

@@ -3,7 +3,6 @@ hold a step up: whoever holds the store's write lock lets the server read and se
 
 import json
 import threading
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -14,7 +13,7 @@ from typing import Any
 
 import httpx
 
-from tests.support import fleet, receivers, servers, stores
+from tests.support import fleet, receivers, servers, stores, waits
 from tests.support.receiving import Receiving, receiving
 
 V1 = "/api/tre/v1"
@@ -86,11 +85,11 @@ class Stage:
 
     def record(self, sensor_id: str, state: str) -> dict[str, Any]:
         """The newest call of a sensor, once it is in this state."""
-        deadline = time.monotonic() + PATIENCE_S
-        while (record := self.company.get(f"{V1}/sensor/{sensor_id}/rpc/latest"))["status"] != state:
-            assert time.monotonic() < deadline, record
-            time.sleep(0.02)
-        return record
+        return waits.seen(
+            lambda: self.company.get(f"{V1}/sensor/{sensor_id}/rpc/latest"),
+            lambda found: found["status"] == state,
+            within_s=PATIENCE_S,
+        )
 
     def sensor_count(self, vehicle_id: str) -> int:
         """How many sensors are counted on a vehicle."""
@@ -105,10 +104,7 @@ class Stage:
 
     def until(self, holds: Callable[[], bool]) -> None:
         """Wait until this is so."""
-        deadline = time.monotonic() + PATIENCE_S
-        while not holds():
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        waits.seen(holds, within_s=PATIENCE_S)
 
     def until_told(self) -> None:
         """Wait until nothing is left to be pushed, but for what was given up."""

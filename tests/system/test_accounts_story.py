@@ -5,13 +5,12 @@ A server sends to a real SMTP server, over STARTTLS with a log-in, or into its f
 
 import html
 import re
-import time
 from contextlib import contextmanager
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
-from tests.support import certificates, mail, servers
+from tests.support import certificates, mail, servers, waits
 
 ROOT = "root@platform.example"
 PASSWORD = "a long pass phrase"
@@ -37,11 +36,7 @@ class Post:
 
     def wait_for(self, count):
         """The mails, once there are so many."""
-        until = time.monotonic() + 20
-        while len(found := self.messages()) < count:
-            assert time.monotonic() < until, [message["Subject"] for message in found]
-            time.sleep(0.02)
-        return found
+        return waits.seen(self.messages, lambda found: len(found) >= count, within_s=20)
 
 
 @contextmanager

@@ -1,11 +1,9 @@
 """The base map from outside: imported, replaced and removed beside a running server, or from a file of elsewhere."""
 
-import time
-
 import mapbox_vector_tile
 import pytest
 from pmtiles.tile import Compression
-from tests.support import map_files, servers
+from tests.support import map_files, servers, waits
 from tests.support import tile_files as made
 from tests.support.fleet import Company
 
@@ -43,11 +41,7 @@ def address(company):
 
 def awaited(company, names):
     """The address of tiles, once those names are what a page shows."""
-    deadline = time.monotonic() + PATIENCE_S
-    # The map may change between the address and the tile.
-    while (found := shown(company)) != (names, address(company)):
-        assert time.monotonic() < deadline, found
-        time.sleep(0.1)
+    found = waits.seen(lambda: shown(company), lambda found: found == (names, address(company)), within_s=PATIENCE_S)
     return found[1]
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from tests.support import brokers, clusters, postgres, producers, servers
+from tests.support import brokers, clusters, postgres, producers, servers, waits
 from tests.support.bus_messages import microtrip
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company, Registered
@@ -72,28 +72,25 @@ def written(bus: brokers.Cluster, sensor_id: str, bodies: Sequence[dict[str, Any
 
 def letters(bus: brokers.Cluster, sensor_id: str) -> list[str]:
     """Why messages about the sensor could not be used, once there are two."""
-    deadline = time.monotonic() + PATIENCE_S
-    while True:
+
+    def told() -> list[str]:
         with contextlib.suppress(KeyError):  # the topic is not there yet
             found = [json.loads(letter.value() or b"") for letter in bus.kept(DEAD)]
-            reasons = [letter["reason"] for letter in found if sensor_id in letter["body"]]
-            if len(reasons) >= 2:
-                return reasons
-        assert time.monotonic() < deadline, "no dead letters in time"
-        time.sleep(0.1)
+            return [letter["reason"] for letter in found if sensor_id in letter["body"]]
+        return []
+
+    return waits.seen(told, lambda reasons: len(reasons) >= 2, within_s=PATIENCE_S)
 
 
 def whereabouts(company: Company, vehicle: Registered, at_ms: int) -> dict[str, Any]:
     """The live position of the vehicle, once it is of this instant, without the vehicle's id."""
     path = f"/api/tre/v1/company/{company.record['id']['id']}/positions"
-    deadline = time.monotonic() + PATIENCE_S
-    while True:
+
+    def told() -> dict[str, Any]:
         found = {each.pop("vehicleId")["id"]: each for each in company.get(path, limit=100)["data"]}
-        position: dict[str, Any] = found.get(vehicle.vehicle_id, {})
-        if position.get("ts") == at_ms:
-            return position
-        assert time.monotonic() < deadline, f"not there in time: {position}"
-        time.sleep(0.1)
+        return found.get(vehicle.vehicle_id, {})
+
+    return waits.seen(told, lambda position: position.get("ts") == at_ms, within_s=PATIENCE_S)
 
 
 @pytest.mark.parametrize("site", [one_process, gateway_and_worker])

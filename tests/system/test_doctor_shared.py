@@ -1,11 +1,10 @@
 """`tripline doctor` on several processes and one PostgreSQL while they are stopped, killed, and cut off."""
 
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
-from tests.support import clusters, postgres, servers
+from tests.support import clusters, postgres, servers, waits
 
 PASSWORD = "the-store-s-own"
 PATIENCE_S = 60
@@ -24,19 +23,13 @@ def doctor(deployment: clusters.Deployment) -> subprocess.CompletedProcess[str]:
 
 def wrong(deployment: clusters.Deployment) -> list[str]:
     """What is wrong, as soon as something is."""
-    until = time.monotonic() + PATIENCE_S
-    while (done := doctor(deployment)).returncode == 0:
-        assert time.monotonic() < until, done.stdout
-        time.sleep(POLL_S)
+    done = waits.seen(lambda: doctor(deployment), lambda found: found.returncode != 0, within_s=PATIENCE_S)
     assert done.returncode == 1
     return [line for line in done.stdout.splitlines() if line.startswith("WRONG ")]
 
 
 def until_wrong(deployment: clusters.Deployment, line: str) -> None:
-    until = time.monotonic() + PATIENCE_S
-    while (found := wrong(deployment)) != [line]:
-        assert time.monotonic() < until, found
-        time.sleep(POLL_S)
+    waits.seen(lambda: wrong(deployment), lambda found: found == [line], within_s=PATIENCE_S)
 
 
 @pytest.mark.deep

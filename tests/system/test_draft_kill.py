@@ -7,7 +7,7 @@ import time
 
 import pytest
 from tests.support import drafts as support
-from tests.support import servers, stores
+from tests.support import servers, stores, waits
 from tests.support.fleet import Company
 
 from tripline.domain.access import Actor, Authority
@@ -38,10 +38,7 @@ class Desk:
         return State(self._database.rows("SELECT state FROM import_draft WHERE id = ?", draft_id)[0][0])
 
     def until(self, draft_id, state):
-        end = time.monotonic() + PATIENCE_S
-        while self.state(draft_id) is not state:
-            assert time.monotonic() < end, self.state(draft_id)
-            time.sleep(0.02)
+        waits.seen(lambda: self.state(draft_id), lambda found: found is state, within_s=PATIENCE_S)
 
     def upload(self, content) -> DraftId:
         async def work(store):

@@ -2,11 +2,10 @@
 
 import asyncio
 import ssl
-import time
 
 import httpx
 import pytest
-from tests.support import drives, servers
+from tests.support import drives, servers, waits
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company
 from tests.support.spec import world
@@ -33,15 +32,13 @@ def driven(tmp_path_factory):
 
 def judged(company, vehicle):
     """Ids of the vehicle's two trips, the first driven first, once both are judged."""
-    deadline = time.monotonic() + PATIENCE_S
-    while True:
+
+    def explained():
         trips = company.get(f"/api/tre/v1/vehicle/{vehicle.vehicle_id}/trips", limit=10)["data"]
         ids = [trip["id"]["id"] for trip in sorted(trips, key=lambda trip: trip["startTs"] or 0)]
-        answers = [company.http.get(path_of(each)) for each in ids]
-        if len(ids) == 2 and all(answer.status_code == 200 for answer in answers):
-            return ids
-        assert time.monotonic() < deadline, [answer.text for answer in answers]
-        time.sleep(0.05)
+        return [each for each in ids if company.http.get(path_of(each)).status_code == 200]
+
+    return waits.seen(explained, lambda ids: len(ids) == 2, within_s=PATIENCE_S)
 
 
 def path_of(trip_id):

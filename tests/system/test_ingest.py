@@ -4,13 +4,12 @@ import asyncio
 import itertools
 import json
 import ssl
-import time
 import uuid
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from tests.support import producers, servers
+from tests.support import producers, servers, waits
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company, Registered
 
@@ -45,10 +44,9 @@ def written(file: Path, lines: Iterable[Any]) -> Path:
 
 def judged(company: Company, vehicle: Registered, scores: int) -> dict[str, list[dict[str, Any]]]:
     """Scores and GPS events of a vehicle, as soon as there are so many scores, without what differs anyway."""
-    deadline = time.monotonic() + PATIENCE_S
-    while len(listed(company, vehicle, "drivingScore")) < scores:
-        assert time.monotonic() < deadline, "not scored in time"
-        time.sleep(0.05)
+    waits.seen(
+        lambda: len(listed(company, vehicle, "drivingScore")), lambda found: found >= scores, within_s=PATIENCE_S
+    )
     return {
         kind: sorted(
             ({name: value for name, value in row.items() if name not in OF_PLATFORM} for row in found), key=repr

@@ -4,12 +4,11 @@ import asyncio
 import os
 import random
 import ssl
-import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.support import drives, servers, stores
+from tests.support import drives, servers, stores, waits
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company, Registered
 
@@ -110,10 +109,11 @@ def test_kill_at_random_moments_under_load_keeps_everything_acknowledged_exactly
 
 
 def _wait_until_nothing_is_waiting_to_be_scored(data: Path) -> None:
-    until = time.monotonic() + 30
-    while stores.Database(data).rows("SELECT count(*) FROM scoring_job") != [(0,)]:
-        assert time.monotonic() < until, "scoring jobs are still waiting"
-        time.sleep(0.05)
+    waits.seen(
+        lambda: stores.Database(data).rows("SELECT count(*) FROM scoring_job"),
+        lambda found: found == [(0,)],
+        within_s=30,
+    )
 
 
 def _assert_kept_once_and_scored_once(database: stores.Database, one: Registered, trips: int) -> None:

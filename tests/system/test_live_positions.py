@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.support import servers
+from tests.support import servers, waits
 from tests.support.bus_messages import RECORD, TRIP
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company, Registered
@@ -67,15 +67,10 @@ def test_vehicle_of_a_device_is_on_the_map_within_two_seconds(tmp_path: Path) ->
         now_ms = int(time.time() * 1000)
 
         play(server, vehicle, eastward(now_ms))
-        acknowledged = time.monotonic()
-        while not (page := asked(company))["data"]:
-            assert time.monotonic() < acknowledged + SOON_S, "no position in time"
-            time.sleep(0.05)
+        page = waits.seen(lambda: asked(company), lambda page: page["data"], within_s=SOON_S)
         play(server, other, eastward(now_ms - 3_600_000))
         since = page["since"]
-        while not (later := asked(company, since))["data"]:
-            assert time.monotonic() < acknowledged + PATIENCE_S, "no second position"
-            time.sleep(0.05)
+        later = waits.seen(lambda: asked(company, since), lambda page: page["data"], within_s=PATIENCE_S)
 
     assert empty["data"] == []
     assert page["data"] == [

@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
-from tests.support import launcher, servers
+from tests.support import launcher, servers, waits
 from tests.support import map_files as made
 
 from tripline.adapters.maps import files, imports
@@ -112,22 +112,20 @@ def sent(http, content, area="area"):
 
 def settled(http):
     """The list of maps, once no import is under way."""
-    until = time.monotonic() + PATIENCE_S
-    while time.monotonic() < until:
-        listed = http.get(MAPS).json()
-        if listed["import"] is None or listed["import"]["state"] != "RUNNING":
-            return listed
-        time.sleep(0.05)
-    raise AssertionError(listed)
+    return waits.seen(
+        lambda: http.get(MAPS).json(),
+        lambda listed: listed["import"] is None or listed["import"]["state"] != "RUNNING",
+        within_s=PATIENCE_S,
+    )
 
 
 def logged(server, number):
     """What the server logged of imports, so many lines: a process ends after it told how it went."""
-    until = time.monotonic() + PATIENCE_S
-    while len(found := [line for line in server.log() if "map.import" in line]) < number:
-        assert time.monotonic() < until, found
-        time.sleep(0.05)
-    return found
+    return waits.seen(
+        lambda: [line for line in server.log() if "map.import" in line],
+        lambda found: len(found) >= number,
+        within_s=PATIENCE_S,
+    )
 
 
 def test_files_that_come_over_rest_are_imported_beside_each_other(tmp_path, town):

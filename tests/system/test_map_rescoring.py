@@ -5,10 +5,9 @@ import os
 import shlex
 import ssl
 import subprocess
-import time
 
 import pytest
-from tests.support import drives, map_files, servers
+from tests.support import drives, map_files, servers, waits
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company
 
@@ -26,14 +25,6 @@ def street(tmp_path):
     return map_files.written(tmp_path / "daejeon.osm.pbf", nodes, [(4711, list(nodes), tags)])
 
 
-def until(found):
-    deadline = time.monotonic() + PATIENCE_S
-    while not (result := found()):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    return result
-
-
 def test_import_offers_to_score_anew_what_it_touches_and_the_command_does_it(tmp_path, street):
     with servers.serving(tmp_path / "data") as server, Company(server.api, server.data) as company:
         vehicle = company.vehicle_with_sensor(1)
@@ -45,7 +36,7 @@ def test_import_offers_to_score_anew_what_it_touches_and_the_command_does_it(tmp
         def score():
             return [each["score"] for each in company.get(scores, limit=10)["data"]]
 
-        (free,) = until(score)
+        (free,) = waits.seen(score, within_s=PATIENCE_S)
 
         imported = servers.run_here("map", "import", str(street), "--data", str(server.data))
         offer, command = imported.stdout.splitlines()[-2:]
@@ -59,8 +50,9 @@ def test_import_offers_to_score_anew_what_it_touches_and_the_command_does_it(tmp
         removed = servers.run_here("map", "remove", "daejeon", "--data", str(server.data))
         path = f"/api/tre/v1_3/company/{company.record['id']['id']}/scoring/rescoring"
         begun = company.post(path, {"dryRun": False, "map": "daejeon"})
-        ended = until(
-            lambda: (now := company.get(f"/api/tre/v1_3/rescoring/{begun['id']['id']}"))["state"] == "DONE" and now
+        ended = waits.seen(
+            lambda: (now := company.get(f"/api/tre/v1_3/rescoring/{begun['id']['id']}"))["state"] == "DONE" and now,
+            within_s=PATIENCE_S,
         )
         back = score()
         nothing = servers.run_here(*words)

@@ -2,9 +2,8 @@
 
 import asyncio
 import ssl
-import time
 
-from tests.support import servers
+from tests.support import servers, waits
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company
 from tests.support.spec import world
@@ -33,10 +32,7 @@ def test_policy_is_added_chosen_scored_by_and_left_again(tmp_path):
             [found] = company.get(f"{path}/drivingScore", limit=10)["data"] or [{"score": None}]
             return found["score"]
 
-        deadline = time.monotonic() + PATIENCE_S
-        while (first := score()) is None:
-            assert time.monotonic() < deadline, "not scored in time"
-            time.sleep(0.05)
+        first = waits.seen(score, lambda found: found is not None, within_s=PATIENCE_S)
 
         then = ("--from", "2020-01-01")
         added = [policy("add", str(tmp_path / "strict.toml")) for _ in range(2)]

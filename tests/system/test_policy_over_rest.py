@@ -3,11 +3,10 @@
 import asyncio
 import json
 import ssl
-import time
 from typing import Any, NamedTuple
 
 import pytest
-from tests.support import producers, servers
+from tests.support import producers, servers, waits
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company, Registered
 
@@ -54,10 +53,11 @@ def messages(trip: int) -> list[bytes]:
 def judged(company: Company, vehicle: Registered, count: int) -> Judged:
     """What is told once so many trips have a score."""
     analytics = f"/api/tre/v1_3/vehicle/{vehicle.vehicle_id}/analytics"
-    deadline = time.monotonic() + PATIENCE_S
-    while len(scores := company.get(f"{analytics}/drivingScore", limit=10)["data"]) < count:
-        assert time.monotonic() < deadline, scores
-        time.sleep(0.05)
+    scores = waits.seen(
+        lambda: company.get(f"{analytics}/drivingScore", limit=10)["data"],
+        lambda found: len(found) >= count,
+        within_s=PATIENCE_S,
+    )
     trips = company.get(f"/api/tre/v1/vehicle/{vehicle.vehicle_id}/trips", limit=10)["data"]
     order = [trip["id"]["id"] for trip in sorted(trips, key=lambda trip: trip["startTs"])]
     scores.sort(key=lambda score: order.index(score["id"]["id"]))
@@ -76,10 +76,9 @@ def rescored(company: Company, path: str, from_ms: int) -> tuple[dict[str, Any],
     """Choose policy 2 from then on and score stored trips by it; what was chosen, and the rescoring at its end."""
     answer = company.http.put(path, json={"policy": 2, "fromTime": from_ms, "rescore": True})
     assert answer.status_code == 200, answer.text
-    deadline = time.monotonic() + PATIENCE_S
-    while (chosen := company.get(path))["rescoring"]["state"] == "RUNNING":
-        assert time.monotonic() < deadline, chosen
-        time.sleep(0.05)
+    chosen = waits.seen(
+        lambda: company.get(path), lambda found: found["rescoring"]["state"] != "RUNNING", within_s=PATIENCE_S
+    )
     return chosen, chosen["rescoring"]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support import drives, servers, stores
+from tests.support import drives, servers, stores, waits
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company, Registered
 from tests.support.receivers import OK, PRIVATE, SILENT, Receiver, Reply, status
@@ -49,10 +49,7 @@ def test_server_on_loopback_sends_to_no_private_address_without_the_setting(tmp_
         company(server, receiver.url) as made,
     ):
         drive(server, made.vehicle_with_sensor(1), samples=2)
-        until = time.monotonic() + 20
-        while not (found := rows(server.data)) or not found[0][0]:
-            assert time.monotonic() < until, found
-            time.sleep(0.05)
+        found = waits.seen(lambda: rows(server.data), lambda found: found and found[0][0])
 
     assert found[0][1] == PRIVATE
     assert receiver.bodies == []
@@ -82,13 +79,8 @@ def test_stop_does_not_wait_for_a_receiver_that_hangs_and_the_next_start_sends_a
 
 def counts(made: Company, **expected: object) -> dict[str, Any]:
     """What administrators see of the sending, once it is as expected."""
-    until = time.monotonic() + 30
-    while True:
-        found: dict[str, Any] = made.get(f"/api/tre/v1/company/{made.record['id']['id']}/push")
-        if expected.items() <= found.items():
-            return found
-        assert time.monotonic() < until, found
-        time.sleep(0.05)
+    path = f"/api/tre/v1/company/{made.record['id']['id']}/push"
+    return waits.seen(lambda: made.get(path), lambda found: expected.items() <= found.items(), within_s=30)
 
 
 @pytest.mark.deep
@@ -180,10 +172,8 @@ def test_rest_of_what_is_sent_again_goes_on_after_a_kill(tmp_path: Path) -> None
             answer = made.post(f"{path}/resend", {})
             server.kill()
         with servers.serving(data):
-            until = time.monotonic() + 30
-            while left := stores.Database(data).rows("SELECT count(*) FROM push_outbox WHERE parked_ms > 0")[0][0]:
-                assert time.monotonic() < until, left
-                time.sleep(0.05)
+            left = "SELECT count(*) FROM push_outbox WHERE parked_ms > 0"
+            waits.seen(lambda: stores.Database(data).rows(left) == [(0,)], within_s=30)
             kept = stores.Database(data).rows("SELECT count(*) FROM push_outbox")[0][0]
 
     assert answer == {"count": many, "released": 0}

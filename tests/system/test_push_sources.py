@@ -7,7 +7,7 @@ import time
 
 import httpx
 import pytest
-from tests.support import fleet, servers, stores
+from tests.support import fleet, servers, stores, waits
 from tests.support.calling import Box, answering, box
 from tests.support.ingest_rig import item, microtrip, trip_message
 from tests.support.receiving import receiving
@@ -62,11 +62,7 @@ class Scene:
 
     def gone(self):
         """The latest values once the device's end is known: nothing answers its DISCONNECT."""
-        deadline = time.monotonic() + 20
-        while (latest := self.latest())["connected"] or "lastDisconnectTime" not in latest:
-            assert time.monotonic() < deadline, latest
-            time.sleep(0.02)
-        return latest
+        return waits.seen(self.latest, lambda latest: not latest["connected"] and "lastDisconnectTime" in latest)
 
 
 @contextlib.contextmanager

@@ -6,14 +6,12 @@ import datetime
 import json
 import sqlite3
 import ssl
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from tests.support import certificates, damage, drives, faults_disk, servers
+from tests.support import certificates, damage, drives, faults_disk, servers, waits
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company
 
@@ -28,13 +26,6 @@ def ready(server: servers.Running) -> tuple[int, dict[str, str]]:
     body = answer.json()
     assert (body["status"] == "ready") is (answer.status_code == 200)
     return answer.status_code, {check["name"]: check["text"] for check in body["checks"] if not check["ok"]}
-
-
-def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def metric(server: servers.Running, name: str) -> float:
@@ -53,12 +44,12 @@ def test_disk_that_fills_up_is_told_before_the_first_write_fails() -> None:
     ):
         before = ready(server)
         disk.fill(but_bytes=12 * 2**20)
-        until(lambda: ready(server)[0] == 503)
+        waits.seen(lambda: ready(server)[0] == 503, within_s=PATIENCE_S)
         little = ready(server)
         written = company.http.post("/api/tre/v1/vehicle", json={"vehicleNo": "99A9999", "mileage": 1}).status_code
         free = metric(server, "tripline_disk_free_bytes")
         disk.free()
-        until(lambda: ready(server)[0] == 200)
+        waits.seen(lambda: ready(server)[0] == 200, within_s=PATIENCE_S)
         events = [json.loads(line) for line in server.log()]
 
     assert before == (200, {})
@@ -91,8 +82,8 @@ def test_database_damaged_under_a_server_is_told_and_takes_nothing_until_it_is_r
             seen: dict[str, Any] = {}
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(device.play(bodies))
-                await asyncio.to_thread(until, lambda: any('"ingest.outage"' in line for line in server.log()))
-                await asyncio.to_thread(until, lambda: ready(server)[0] == 503)
+                await asyncio.to_thread(waits.seen, lambda: any('"ingest.outage"' in line for line in server.log()))
+                await asyncio.to_thread(waits.seen, lambda: ready(server)[0] == 503)
                 seen["ready"] = ready(server)
                 seen["answer"] = company.http.get(f"/api/tre/v1/vehicle/{registered.vehicle_id}").status_code
                 seen["doctor"] = servers.run("doctor", "--data", str(data))

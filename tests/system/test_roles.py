@@ -5,15 +5,14 @@ import contextlib
 import itertools
 import re
 import signal
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from tests.support import calling, clusters, postgres, prompt
+from tests.support import calling, clusters, postgres, prompt, waits
 from tests.support.clusters import Deployment, Node
 from tests.support.fleet import PASSWORD, Registered, device_token
 from tests.support.gateways import Client
@@ -75,14 +74,6 @@ def call(deployment: Deployment, node: Node, sensor_id: str) -> tuple[int, Any]:
 def http(deployment: Deployment, api: Node) -> httpx.AsyncClient:
     """The company's administrator at an api, whose connections stay open from one request to the next."""
     return httpx.AsyncClient(base_url=api.api, headers=deployment.company.http.headers, timeout=30)
-
-
-def until(look: Callable[[], Any], expected: Any, *, within_s: float = 20.0) -> None:
-    """Wait until the look gives what is expected."""
-    began = time.monotonic()
-    while (seen := look()) != expected:
-        assert time.monotonic() - began < within_s, f"{seen} is not {expected} after {within_s} s"
-        time.sleep(0.02)
 
 
 def told_of_connections(deployment: Deployment, url: str) -> None:
@@ -248,12 +239,12 @@ async def test_token_that_was_changed_is_served_by_no_gateway_once_the_change_is
     async with http(deployment, deployment.apis[0]) as api:
         device = await Client.connected(gateway.devices, deployment.tls, user_name=mounted.token)
         # Stopped while it writes that the device is here, or what follows, it would hold the row of the sensor.
-        await asyncio.to_thread(until, lambda: connected(deployment, mounted.sensor_id)[0], True)
+        await asyncio.to_thread(waits.seen, lambda: connected(deployment, mounted.sensor_id)[0])
         await asyncio.sleep(1)
         gateway.process.send_signal(signal.SIGSTOP)
         try:
             change = asyncio.create_task(api.put(path, json={"credentialsId": token}))
-            await asyncio.to_thread(until, lambda: deployment.rows(kept), [(token,)])
+            await asyncio.to_thread(waits.seen, lambda: deployment.rows(kept) == [(token,)])
             early, _ = await asyncio.wait([change], timeout=0.5)
         finally:
             gateway.process.send_signal(signal.SIGCONT)
@@ -309,7 +300,7 @@ def test_device_that_connects_to_another_gateway_takes_its_session_over_and_cust
         told_of_connections(deployment, customer.url)
         older = boxes.enter_context(calling.box(listener(first), mounted.token))
         with calling.box(listener(second), mounted.token, calling.answering({"results": 2000})):
-            until(lambda: is_closed(older), True)
+            waits.seen(lambda: is_closed(older))
             status, _ = call(deployment, deployment.apis[0], mounted.sensor_id)
             state = connected(deployment, mounted.sensor_id)
             with calling.box(listener(first), marker.token):
@@ -326,7 +317,7 @@ def test_deleted_sensor_is_disconnected_from_its_gateway(deployment: Deployment)
         mounted = new(deployment)
         with calling.box(listener(gateway), mounted.token) as device:
             deleted = asked(deployment, api, "DELETE", f"{V1}/sensor/{mounted.sensor_id}")
-            until(lambda device=device: is_closed(device), True)
+            waits.seen(lambda device=device: is_closed(device))
 
         assert deleted.status_code == 200
 
@@ -336,7 +327,7 @@ def test_sensor_deleted_without_a_hint_is_disconnected(deployment: Deployment) -
     mounted = new(deployment)
     with calling.box(listener(deployment.gateways[0]), mounted.token) as device:
         deployment.rows(f"UPDATE sensor SET credentials_id = '{device_token()}' WHERE id = '{mounted.sensor_id}'")
-        until(lambda: is_closed(device), True)
+        waits.seen(lambda: is_closed(device))
 
 
 def test_rights_and_sessions_ended_on_one_api_are_refused_by_the_other_at_once(deployment: Deployment) -> None:
@@ -417,7 +408,11 @@ def test_devices_of_a_gateway_that_was_killed_are_away_and_come_back_through_the
 
         first.kill()
         boxes.enter_context(calling.box(listener(second), moves.token, calling.answering({"results": 2000})))
-        until(lambda: connected(deployment, stays.sensor_id), (False, "gateway_lost"), within_s=DEAD_S)
+        waits.seen(
+            lambda: connected(deployment, stays.sensor_id),
+            lambda told: told == (False, "gateway_lost"),
+            within_s=DEAD_S,
+        )
         status, _ = call(deployment, deployment.apis[0], moves.sensor_id)
         state = connected(deployment, moves.sensor_id)
         first.start()
@@ -440,10 +435,14 @@ def test_process_that_was_taken_for_dead_goes_on_as_a_new_node_and_says_who_is_c
         assert gateway.process is not None
         gateway.process.send_signal(signal.SIGSTOP)
         try:
-            until(lambda: connected(deployment, mounted.sensor_id), (False, "gateway_lost"), within_s=DEAD_S)
+            waits.seen(
+                lambda: connected(deployment, mounted.sensor_id),
+                lambda told: told == (False, "gateway_lost"),
+                within_s=DEAD_S,
+            )
         finally:
             gateway.process.send_signal(signal.SIGCONT)
-        until(lambda: connected(deployment, mounted.sensor_id)[0], True)
+        waits.seen(lambda: connected(deployment, mounted.sensor_id)[0])
         status, _ = call(deployment, deployment.apis[1], mounted.sensor_id)
         still_there = not is_closed(device)
 

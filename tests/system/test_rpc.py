@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
-from tests.support import fleet, servers
+from tests.support import fleet, servers, waits
 from tests.support.calling import answering, box
 from tests.support.receivers import Receiver
 from tests.support.receiving import receiving
@@ -205,7 +205,7 @@ def test_result_goes_to_both_addresses_of_the_company_and_into_its_record_b3(ser
             call(company, mounted.sensor_id, {"method": "serial", "params": ""})
             request_id, _ = device.request()
             device.settled(device.result(request_id, body))
-        until(lambda: len(receiver.requests) >= 2)
+        waits.seen(lambda: len(receiver.requests) >= 2)
         record = company.get(f"/api/tre/v1/sensor/{mounted.sensor_id}/rpc/{request_id}")
         company.http.put(path, json={"notifyHost": None, "rpcNotifyHost": None})
 
@@ -262,14 +262,9 @@ def test_caller_that_hangs_up_leaves_a_call_that_ends(served) -> None:
         head += f"X-Authorization: {company.http.headers['X-Authorization']}\r\n\r\n"
         with socket.create_connection((host, int(port))) as caller:
             caller.sendall(head.encode() + body)
-            until(lambda: company.http.get(f"/api/tre/v1/sensor/{mounted.sensor_id}/rpc/latest").status_code == 200)
+            waits.seen(
+                lambda: company.http.get(f"/api/tre/v1/sensor/{mounted.sensor_id}/rpc/latest").status_code == 200
+            )
         gone.set()
         path = f"/api/tre/v1/sensor/{mounted.sensor_id}/rpc/latest"
-        until(lambda: company.get(path)["status"] == "ACKED")
-
-
-def until(condition) -> None:
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline, "not in time"
-        time.sleep(0.01)
+        waits.seen(lambda: company.get(path)["status"] == "ACKED")

@@ -19,7 +19,6 @@ import os
 import re
 import shutil
 import sqlite3
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +27,7 @@ from typing import Any
 import httpx
 import pytest
 from confluent_kafka import Producer
-from tests.support import brokers, certificates, fleet, postgres, producers, producers_bus, scaling_page, servers
+from tests.support import brokers, certificates, fleet, postgres, producers, producers_bus, scaling_page, servers, waits
 from tests.support.scaling_page import Process, Site
 
 from tripline.simulator import recordings
@@ -164,10 +163,7 @@ def everything_scored(rows: Rows, trips: int) -> None:
     """Wait until so many trips are over, and none waits for its score."""
     ended = f"SELECT (SELECT count(*) FROM trip WHERE state = 'COMPLETE') = {trips}"
     waiting = "SELECT count(*) FROM scoring_job"
-    until = time.monotonic() + PATIENCE_S
-    while not (rows(ended)[0][0] and rows(waiting) == [(0,)]):
-        assert time.monotonic() < until, (rows("SELECT state, count(*) FROM trip GROUP BY state"), rows(waiting))
-        time.sleep(0.2)
+    waits.seen(lambda: rows(ended)[0][0] and rows(waiting) == [(0,)], within_s=PATIENCE_S)
 
 
 def answers(prepared: Prepared, api: str, one: fleet.Registered) -> Answers:

@@ -1,11 +1,10 @@
 """No password, token or position reaches the log of a running server, whatever is asked of it."""
 
-import time
 from collections.abc import Iterator
 
 import httpx
 import pytest
-from tests.support import fleet, mail, servers, stores
+from tests.support import fleet, mail, servers, stores, waits
 from tests.support.calling import box
 from tests.support.receivers import Receiver, Reply, status
 from tests.support.receiving import receiving
@@ -58,11 +57,7 @@ def _log(server: servers.Running) -> str:
 
 
 def _log_that_tells_of(server: servers.Running, event: str) -> str:
-    until = time.monotonic() + 20
-    while event not in (log := _log(server)):
-        assert time.monotonic() < until, log
-        time.sleep(0.02)
-    return log
+    return waits.seen(lambda: _log(server), lambda log: event in log)
 
 
 def test_log_of_a_provoked_server_holds_no_secret(server):
@@ -122,10 +117,7 @@ def _provoke_accounts(server: servers.Running, api: httpx.Client) -> list[str]:
 
 def _link(server: servers.Running) -> str:
     """The link in the only mail of the server's folder, once it is there."""
-    until = time.monotonic() + 20
-    while not (found := mail.in_folder(server.data / "mail")):
-        assert time.monotonic() < until
-        time.sleep(0.02)
+    found = waits.seen(lambda: mail.in_folder(server.data / "mail"), within_s=20)
     return mail.link_in(found[0])
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import mean
 
 import pytest
-from tests.support import fleet, map_files, pages, reference, required, servers, stores
+from tests.support import fleet, map_files, pages, reference, required, servers, stores, waits
 
 from tripline.simulator import recordings
 from tripline.simulator.calls import MANNERS
@@ -129,13 +129,11 @@ def test_simulate_styles_are_told_by_their_scores(server: servers.Running, compa
 def score(company: fleet.Company, plate: str, drives: int = 2) -> float:
     """The accumulated score of the vehicle, when all its drives are scored."""
     vehicle_id = company.get("/api/tre/v1/vehicle", vehicleNo=plate)["id"]["id"]
-    until = time.monotonic() + PATIENCE_S
-    while True:
-        answer = company.http.get(f"/api/tre/v1_3/vehicle/{vehicle_id}/analytics/drivingScore/stat").json()
-        if answer.get("count") == drives:
-            return float(answer["score"])
-        assert time.monotonic() < until, answer
-        time.sleep(0.1)
+    path = f"/api/tre/v1_3/vehicle/{vehicle_id}/analytics/drivingScore/stat"
+    found = waits.seen(
+        lambda: company.http.get(path).json(), lambda answer: answer.get("count") == drives, within_s=PATIENCE_S
+    )
+    return float(found["score"])
 
 
 @pytest.mark.usefixtures("company")
@@ -222,10 +220,7 @@ def test_simulate_interrupted_ends_its_drives_and_shows_the_table(server: server
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as running:
         assert running.stdout is not None
-        until = time.monotonic() + PATIENCE_S
-        while in_store(server, "STOP")["microtrips"] < 10:
-            assert time.monotonic() < until
-            time.sleep(0.1)
+        waits.seen(lambda: in_store(server, "STOP")["microtrips"], lambda found: found >= 10, within_s=PATIENCE_S)
         running.send_signal(signal.SIGINT)
         output, errors = running.communicate(timeout=PATIENCE_S)
 
@@ -248,10 +243,7 @@ def test_simulate_while_the_server_is_killed_and_comes_back_loses_nothing(tmp_pa
             stdout=subprocess.PIPE,
             text=True,
         ) as running:
-            until = time.monotonic() + PATIENCE_S
-            while in_store(first, "SIM")["microtrips"] < 30:
-                assert time.monotonic() < until
-                time.sleep(0.05)
+            waits.seen(lambda: in_store(first, "SIM")["microtrips"], lambda found: found >= 30, within_s=PATIENCE_S)
             first.kill()
             with servers.serving(data, *servers.same_listeners(first)) as second:
                 output, _ = running.communicate(timeout=60)

@@ -4,12 +4,11 @@ import asyncio
 import json
 import random
 import ssl
-import time
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from tests.support import drives, map_files, servers
+from tests.support import drives, map_files, servers, waits
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company
 
@@ -107,10 +106,5 @@ def at_ms(moment):
 
 def scored(company, vehicle):
     """The id of the vehicle's trip, once it has a score."""
-    deadline = time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline:
-        page = company.get(f"/api/tre/v1_3/vehicle/{vehicle.vehicle_id}/analytics/drivingScore", limit=10)["data"]
-        if page:
-            return page[0]["id"]["id"]
-        time.sleep(0.05)
-    raise AssertionError("no score in time")
+    path = f"/api/tre/v1_3/vehicle/{vehicle.vehicle_id}/analytics/drivingScore"
+    return waits.seen(lambda: company.get(path, limit=10)["data"], within_s=PATIENCE_S)[0]["id"]["id"]

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.support import calling, databases, fleet, readings, servers, worlds
+from tests.support import calling, databases, fleet, readings, servers, waits, worlds
 from tests.support.fleet import PASSWORD, Registered
 from tests.support.readings import Reading
 from tests.support.receivers import OK, Receiver, Reply, status
@@ -80,13 +80,6 @@ class Office:
         return record
 
 
-def until(holds: Callable[[], object], what: str) -> None:
-    limit_s = time.monotonic() + PATIENCE_S
-    while not holds():
-        assert time.monotonic() < limit_s, f"not in time: {what}"
-        time.sleep(0.1)
-
-
 def tokens(api: str) -> dict[str, str]:
     """Everybody logs in, with the password of the first day."""
     found = {}
@@ -119,7 +112,7 @@ def until_stands(office: Office, name: str) -> None:
         found = office.get(f"{V1}/company/{company_id}/positions?limit=10")["data"]
         return [(each["lat"], each["lon"]) for each in found] == [(end.lat, end.lon)]
 
-    until(stands, "the last position is kept")
+    waits.seen(stands, within_s=PATIENCE_S)
 
 
 @contextmanager
@@ -164,8 +157,8 @@ def _filled(world: worlds.World, customer: Receiving) -> Fleet:
             (application,) = platform.get(f"{V1}/applications?limit=5")["data"]
             world_ids["applicationId"] = [application["id"]["id"]]
         found = Fleet(box, tokens(api), owner.pair["refreshToken"], world_ids)
-        until(lambda: owner.get(f"{V1}/company/{owner_id}/push")["parked"] == 1, "the push is given up")
-        until(lambda: not owner.get(f"{V1}/sensors?limit=5&connected=true")["data"], "the device has left")
+        waits.seen(lambda: owner.get(f"{V1}/company/{owner_id}/push")["parked"] == 1, within_s=PATIENCE_S)
+        waits.seen(lambda: not owner.get(f"{V1}/sensors?limit=5&connected=true")["data"], within_s=PATIENCE_S)
     return found
 
 
@@ -201,13 +194,13 @@ def _related(owner: Office, borrower: Office, vehicle_id: str, borrower_id: str,
 def _driven(server: Running, world: worlds.World, owner: Office, box: Registered, director: str) -> list[str]:
     """Drives that are scored, events, a message nobody understands, a call that failed and one that did not."""
     drive(server, box, *SCORED)
-    until(lambda: len(scores(owner, box)) == len(SCORED), "the drives are scored")
+    waits.seen(lambda: len(scores(owner, box)) == len(SCORED), within_s=PATIENCE_S)
     contested = owner.get(f"{V1}/vehicle/{box.vehicle_id}/trips?limit=1")["data"][0]["id"]["id"]
     owner.post(f"{V1_3}/trip/{contested}/dispute", {"reason": "TRAFFIC", "text": "아이가 뛰어들었다", "mail": True})
     own = owner.get(f"{V1}/company/me")["id"]["id"]
     scoring = f"{V1_3}/company/{own}/scoring/rescoring"
     owner.post(scoring, {"dryRun": True})
-    until(lambda: owner.get(f"{scoring}?limit=1")["data"][0]["state"] == "DONE", "the rescoring is done")
+    waits.seen(lambda: owner.get(f"{scoring}?limit=1")["data"][0]["state"] == "DONE", within_s=PATIENCE_S)
     owner.post(f"{V1}/vehicle/{box.vehicle_id}/driver/{director}")
     drive(server, box, TOO_SHORT)
     until_stands(owner, TOO_SHORT)
@@ -218,7 +211,7 @@ def _driven(server: Running, world: worlds.World, owner: Office, box: Registered
     with calling.box(server, box.token, calling.answering({"result": 2000}, {"results": 4000})):
         owner.post(f"{TWOWAY}/{box.sensor_id}", call)
         path = f"{V1}/sensor/{box.sensor_id}/rpcs?limit=5"
-        until(lambda: "4000" in json.dumps(owner.get(path)["data"][0]), "the call's result is there")
+        waits.seen(lambda: "4000" in json.dumps(owner.get(path)["data"][0]), within_s=PATIENCE_S)
     return [each["id"]["id"] for each in owner.get(path)["data"]]
 
 
@@ -284,7 +277,7 @@ def lived_on(server: Running, there: Fleet, customer: Receiver) -> None:
     with Office(server.api, FACES["owner"]) as owner:
         former, count = scores(owner, box), owner.get(stat)["count"]
         drive(server, box, NEXT_DRIVE)
-        until(lambda: len(scores(owner, box)) == len(former) + 1, "the drive is scored")
+        waits.seen(lambda: len(scores(owner, box)) == len(former) + 1, within_s=PATIENCE_S)
         until_stands(owner, NEXT_DRIVE)
         assert scores(owner, box)[1:] == former
         assert owner.get(stat)["count"] == count + 1
@@ -292,7 +285,7 @@ def lived_on(server: Running, there: Fleet, customer: Receiver) -> None:
             assert owner.post(f"{TWOWAY}/{box.sensor_id}", {"method": "reset", "params": {}})["result"] == 2000
         company_id = owner.get(f"{V1}/company/me")["id"]["id"]
         assert owner.post(f"{V1}/company/{company_id}/push/resend", {})["count"] == 1
-    until(lambda: len(customer.requests) == 2, "what was given up comes again")
+    waits.seen(lambda: len(customer.requests) == 2, within_s=PATIENCE_S)
     first, again = customer.requests
     assert (again.id, again.body) == (first.id, first.body)
 

@@ -1,12 +1,11 @@
 """Trips as a fleet sees them, told through a running server: how they end, when they are scored, and why not."""
 
 import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.support import servers, worlds
+from tests.support import servers, waits, worlds
 from tests.support.fleet import Registered, device_token
 from tests.support.worlds import World
 
@@ -38,25 +37,15 @@ def trip_message(*, ty: int = 1, **payload: Any) -> bytes:
     return json.dumps({"ty": ty, "ts": end_ms, "pld": {"tid": 1, "stt": START_MS, "edt": end_ms, **payload}}).encode()
 
 
-def until(found: Callable[[], Any]) -> Any:
-    """What the question answers as soon as it is not empty."""
-    deadline = time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline:
-        answer = found()
-        if answer:
-            return answer
-        time.sleep(0.05)
-    raise AssertionError("nothing found in time")
-
-
 def judged(world: World, sensor_id: str) -> str:
     """Id of the sensor's only trip, once it is closed and no scoring job is left."""
-    found = until(
+    found = waits.seen(
         lambda: world.rows(
             "SELECT id FROM trip WHERE sensor_id = ? AND state <> 'OPEN'"
             " AND NOT EXISTS (SELECT 1 FROM scoring_job WHERE trip_no = trip.no)",
             sensor_id,
-        )
+        ),
+        within_s=PATIENCE_S,
     )
     ((trip_id,),) = found
     return trip_id
@@ -83,7 +72,7 @@ def test_h7_drive_in_one_publish_is_judged_by_its_sample_times(world: World) -> 
 
     world.send(box, drive(), trip_message())
 
-    (record,) = until(lambda: scores(world, box))
+    (record,) = waits.seen(lambda: scores(world, box), within_s=PATIENCE_S)
     assert {key: record[key] for key in ("score", "accel", "deAccel", "overSpeed", "dist")} == {
         "score": 100.0, "accel": 0, "deAccel": 0, "overSpeed": 0, "dist": METRES,
     }  # fmt: skip
@@ -153,7 +142,7 @@ def test_sensor_mapped_while_its_trip_is_open_begins_a_trip_of_the_vehicle(world
     world.company.post(f"/api/tre/v1/sensor/{box.sensor_id}/vehicle/{box.vehicle_id}")
     world.send(box, json.dumps({"ty": 2, "pld": [item(step) for step in range(100, STEPS)]}).encode(), trip_message())
 
-    (record,) = until(lambda: scores(world, box))
+    (record,) = waits.seen(lambda: scores(world, box), within_s=PATIENCE_S)
     trips = world.rows(
         "SELECT vehicle_id, state, not_scored, start_ms FROM trip WHERE sensor_id = ? ORDER BY no", box.sensor_id
     )
@@ -165,7 +154,7 @@ def test_sensor_mapped_while_its_trip_is_open_begins_a_trip_of_the_vehicle(world
 def test_i3_trip_message_sent_again_leaves_the_score_untouched(world: World) -> None:
     box = world.box()
     world.send(box, drive(), trip_message(dis=6_000))
-    first = until(lambda: scores(world, box))
+    first = waits.seen(lambda: scores(world, box), within_s=PATIENCE_S)
 
     world.send(box, drive(), trip_message(dis=6_000), trip_message(dis=6_100))
     trip_id = judged(world, box.sensor_id)
@@ -185,10 +174,12 @@ def test_i1_i2_trip_ends_by_silence_after_a_restart_and_a_late_message_has_it_sc
         killed.server.kill()
         with servers.serving(tmp_path / "data", *servers.same_listeners(killed.server), variables=quickly) as again:
             world = World(again, killed.company, killed.numbers)
-            (by_silence,) = until(lambda: scores(world, box))
+            (by_silence,) = waits.seen(lambda: scores(world, box), within_s=PATIENCE_S)
             (lapsed,) = world.trips(box)
             world.send(box, trip_message(dis=6_000))
-            (by_message,) = until(lambda: [one for one in scores(world, box) if one["dist"] == 6_000])
+            (by_message,) = waits.seen(
+                lambda: [one for one in scores(world, box) if one["dist"] == 6_000], within_s=PATIENCE_S
+            )
             (complete,) = world.trips(box)
             total = world.company.get(f"/api/tre/v1_3/vehicle/{box.vehicle_id}/analytics/drivingScore/stat")
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support import drives, servers, stores
+from tests.support import drives, servers, stores, waits
 from tests.support.device import CarefulDevice
 from tests.support.fleet import Company, Registered
 
@@ -98,12 +98,8 @@ def until_nothing_is_left(data: Path, vehicle_id: str) -> dict[str, int]:
 
 def scored(company: Company, vehicle_id: str) -> int:
     """How many scores the vehicle has, as soon as there are any."""
-    deadline = time.monotonic() + PATIENCE_S
     path = f"/api/tre/v1_3/vehicle/{vehicle_id}/analytics/drivingScore"
-    while not (page := company.get(path, limit=10))["data"]:
-        assert time.monotonic() < deadline, "no score in time"
-        time.sleep(0.1)
-    return len(page["data"])
+    return len(waits.seen(lambda: company.get(path, limit=10)["data"], within_s=PATIENCE_S))
 
 
 def test_vehicle_deleted_while_it_drives_is_erased_after_a_power_cut(tmp_path: Path) -> None:
