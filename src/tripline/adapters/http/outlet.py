@@ -26,22 +26,6 @@ _INT: Final = struct.Struct("i")
 class Outlet(asyncio.Transport):
     """Writes at once, closes when everything is sent."""
 
-    __slots__ = (
-        "_answers",
-        "_asks",
-        "_closing",
-        "_head",
-        "_held",
-        "_is_head",
-        "_key",
-        "_now",
-        "_socket",
-        "_transport",
-        "_unread",
-        "address",
-        "since",
-    )
-
     def __init__(
         self,
         transport: asyncio.Transport,
