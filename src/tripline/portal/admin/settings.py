@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from tripline.domain.access import Action
 from tripline.http.context import Call, process_of
 from tripline.language import catalogue
-from tripline.portal.frame import views, windows, words
+from tripline.portal.frame import addresses, views, words
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import visitor_of
 from tripline.services.settings import InForce
@@ -21,7 +21,7 @@ from tripline.services.settings import InForce
 async def show(request: Call) -> Response[bytes]:
     """Settings of the answering process, filtered by a text in name, value or meaning."""
     visitor = await visitor_of(request)
-    search = windows.text(request, "q")
+    search = addresses.text(request, "q")
     # On a thread: the first call looks up the meaning and bounds of every setting.
     known = await asyncio.to_thread(process_of(request).settings)
     meanings = catalogue.of_settings(visitor.language)

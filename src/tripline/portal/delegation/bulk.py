@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlencode
 
-import msgspec
 from litestar.response import Response
 
 from tripline.domain import access, fields
@@ -13,6 +12,7 @@ from tripline.domain.access import Action
 from tripline.domain.history import Event
 from tripline.domain.ids import CompanyId, VehicleId
 from tripline.domain.refusals import BadParameter, Refusal
+from tripline.domain.vehicles import Vehicle
 from tripline.http import changes, parameters
 from tripline.http.context import Call, context_of
 from tripline.portal.delegation import candidates
@@ -25,18 +25,19 @@ from tripline.portal.frame import (
     unchanged,
     undo_forms,
     views,
-    windows,
 )
 from tripline.portal.frame.forms import Form
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_of
-from tripline.portal.frame.windows import Part
 from tripline.services import notifications
 from tripline.services.fleet import bulk_delegations as many
 from tripline.services.fleet import history, vehicles
 from tripline.services.fleet.bulk_delegations import Done, Pair, Preview
+from tripline.store.lists import Window
 from tripline.store.transactions import ReadTx
 
+PAGE: Final = 50
+"""Vehicles to choose from at once."""
 SHOWN: Final = 100
 """Vehicles listed in a preview."""
 FIELDS: Final = many.MOST + 20
@@ -130,19 +131,20 @@ async def _in_turn(request: Call, pairs: Sequence[Pair], work: Callable[..., Don
 async def _chosen_again(
     request: Call, visitor: Visitor, *, error: Refusal | None = None, form: Form | None = None
 ) -> Response[bytes]:
-    window = windows.asked(request)
-    if form and window.id_offset is None:  # A submitted search starts at the first page.
-        window = msgspec.structs.replace(window, search=form.text("q") or None)
+    window = _window(request, form)
 
-    def work(tx: ReadTx) -> tuple[Part[Any], list[candidates.Choice]]:
+    def work(tx: ReadTx) -> tuple[Sequence[Vehicle], list[candidates.Choice]]:
         own = access.company_of(visitor.actor)
         found = vehicles.owned_by(tx, actor=visitor.actor, company_id=own, window=window)
-        shown = windows.part(request, found, name=lambda vehicle: vehicle.vehicle_no, q=window.search)
-        return shown, candidates.receivers_of(tx, visitor.actor)
+        return found, candidates.receivers_of(tx, visitor.actor)
 
-    shown, companies = await context_of(request).store.read(work)
+    found, companies = await context_of(request).store.read(work)
     chosen = dict.fromkeys(form.many(_VEHICLE)) if form else {}
-    here = {row.id for row in shown.rows}
+    shown, following = found[:PAGE], None
+    if len(found) > PAGE:
+        there = addresses.changed(request, after=shown[-1].id, at=shown[-1].vehicle_no, q=window.search)
+        following = f"{_CHOOSE}?{there.partition('?')[2]}"
+    here = {row.id for row in shown}
     return views.show(
         request,
         "delegation/choose.html",
@@ -154,11 +156,20 @@ async def _chosen_again(
         elsewhere=[each for each in chosen if each not in here],
         asked=window.search or "",
         address=_CHOOSE,
-        following=shown.next and f"{_CHOOSE}?{shown.next.partition('?')[2]}",
+        is_later="after" in request.query_params,
+        following=following,
         companies=companies,
-        company=form.text(candidates.TO) if form else windows.text(request, "company"),
+        company=form.text(candidates.TO) if form else addresses.text(request, "company"),
         back=form and _back(form),
     )
+
+
+def _window(request: Call, form: Form | None) -> Window:
+    """The vehicles to choose from, one more than the page shows. A submitted search starts at the first page."""
+    after = addresses.text(request, "after") or None
+    search = form.text("q") if form and after is None else addresses.text(request, "q")
+    at = addresses.text(request, "at") or None
+    return Window(limit=PAGE + 1, search=search or None, text_offset=at, id_offset=after)
 
 
 def _digest(preview: Preview) -> str:

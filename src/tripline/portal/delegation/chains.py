@@ -13,12 +13,11 @@ from tripline.domain.ids import SensorId, UserId, VehicleId
 from tripline.domain.refusals import BadParameter, NotFound, Refusal
 from tripline.http import parameters
 from tripline.http.context import Call, context_of
-from tripline.portal.frame import addresses, digests, forms, views, windows
+from tripline.portal.frame import addresses, digests, forms, views
 from tripline.portal.frame.deletions import GoesChanged
 from tripline.portal.frame.notices import Undo
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_and, visitor_in, visitor_of
-from tripline.portal.frame.windows import Part
 from tripline.services import admission, notifications
 from tripline.services.fleet import candidates, lists, rights
 from tripline.services.fleet import chains as service
@@ -173,16 +172,16 @@ def _shown(tx: ReadTx, request: Call, actor: Actor) -> dict[str, Any]:
     }
 
 
-def _offered(tx: ReadTx, request: Call, actor: Actor, may: frozenset[Action], chain: Chain) -> Part[dict[str, Any]]:
+def _offered(tx: ReadTx, request: Call, actor: Actor, may: frozenset[Action], chain: Chain) -> dict[str, Any]:
     """A page of people of the actor's company who match the search and may receive a right from the actor."""
     roles: dict[Authority, tuple[UserRole, ...]] = {}
     if Action.RIGHT_GIVE_DRIVER in may:
         roles = {Authority.DIRECTOR: (UserRole.DRIVER,), Authority.DRIVER: (UserRole.DRIVER,)}
     if Action.RIGHT_GIVE_DIRECTOR in may:
         roles[Authority.DIRECTOR] = (UserRole.DELEGATED_DIRECTOR, UserRole.DRIVER)
-    own, who = access.company_of(actor), windows.text(request, "who")[: addresses.SEARCH_MAX]
+    own, who = access.company_of(actor), addresses.text(request, "who")[: addresses.SEARCH_MAX]
     # The lists of both roles continue after the same cursor, which belongs to one of them.
-    place = addresses.place(windows.text(request, addresses.AFTER))
+    place = addresses.place(addresses.text(request, addresses.AFTER))
     page_request = PageRequest(limit=FOUND + 1, by="name", place=place)
     found: list[tuple[ListedPerson, Authority]] = []
     for authority in roles:
@@ -199,11 +198,11 @@ def _offered(tx: ReadTx, request: Call, actor: Actor, may: frozenset[Action], ch
     if len(found) > FOUND:
         last = found[FOUND - 1][0]
         following = addresses.of(address, [*kept, (addresses.AFTER, addresses.of_place(Place(last.name, last.id)))])
-    return Part(
-        [_offer(each, roles[role], there.get(each.id), actor) for each, role in found[:FOUND]],
-        first=addresses.of(address, kept) if place else None,
-        next=following,
-    )
+    return {
+        "rows": [_offer(each, roles[role], there.get(each.id), actor) for each, role in found[:FOUND]],
+        "first": addresses.of(address, kept) if place else None,
+        "next": following,
+    }
 
 
 def _offer(user: ListedPerson, given: tuple[UserRole, ...], there: Person | None, actor: Actor) -> dict[str, Any]:

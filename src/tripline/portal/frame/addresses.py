@@ -29,6 +29,11 @@ _ROUND: Final = ("/sign-in", "/sign-out", "/api/")
 """Paths that are never redirect targets: the sign-in, the sign-out, and the API."""
 
 
+def text(request: Call, name: str) -> str:
+    """A query parameter as a search text: stripped, and without NUL characters."""
+    return request.query_params.get(name, "").replace("\0", "").strip()
+
+
 def within(address: str | None, default: str = HOME) -> str:
     """The address if it is a page of ours, else the default: no redirect leads to another site."""
     if not address or len(address) > _LONGEST or _PLAIN.fullmatch(address) is None or address.startswith(_ROUND):

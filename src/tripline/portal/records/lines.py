@@ -15,7 +15,7 @@ from tripline.domain.refusals import NotFound, Refusal
 from tripline.domain.sensors import Sensor
 from tripline.http import parameters
 from tripline.http.context import Call, context_of, lines_of
-from tripline.portal.frame import forms, views, windows
+from tripline.portal.frame import addresses, forms, views
 from tripline.portal.frame.deletions import GoesChanged
 from tripline.portal.frame.page import page
 from tripline.portal.frame.visitors import Visitor, visitor_of
@@ -64,7 +64,7 @@ async def _line(
     request: Call, visitor: Visitor, *, error: Refusal | None = None, away: bool = False, status: int | None = None
 ) -> Response[bytes]:
     context = context_of(request)
-    before = parameters.whole(windows.text(request, "before"), most_digits=18)
+    before = parameters.whole(addresses.text(request, "before"), most_digits=18)
     known = await context.store.read_short(
         partial(
             pauses.read,

@@ -20,7 +20,7 @@ from tripline.domain.sensors import Sensor
 from tripline.domain.vehicles import Vehicle
 from tripline.http import changes, parameters
 from tripline.http.context import Call, context_of, rpc_of
-from tripline.portal.frame import deletions, digests, forms, views, windows
+from tripline.portal.frame import addresses, deletions, digests, forms, views
 from tripline.portal.frame.deletions import GoesChanged
 from tripline.portal.frame.notices import Undo
 from tripline.portal.frame.page import page
@@ -92,7 +92,7 @@ class Leaving(msgspec.Struct, frozen=True, kw_only=True):
 @page("GET", "/fleet/sensors/{sensorId}/mount", access=Action.SENSOR_MOUNT)
 async def choose(request: Call) -> Response[bytes]:
     """Choose the vehicle for the sensor, with suggestions for the typed beginning of its number."""
-    typed = windows.text(request, "vehicleNo")
+    typed = addresses.text(request, "vehicleNo")
 
     def work(tx: ReadTx) -> tuple[Placed, str, list[str]]:
         visitor = visitor_in(tx, request)
@@ -109,7 +109,7 @@ async def choose(request: Call) -> Response[bytes]:
 @page("GET", "/fleet/vehicles/{vehicleId}/sensor", access=Action.SENSOR_MOUNT)
 async def choose_sensor(request: Call) -> Response[bytes]:
     """Choose the sensor to mount on a vehicle."""
-    asked = windows.text(request, "q")
+    asked = addresses.text(request, "q")
 
     def work(tx: ReadTx) -> tuple[Vehicle, Page[ListedSensor]]:
         visitor = visitor_in(tx, request)
@@ -228,7 +228,7 @@ async def calls(request: Call) -> Response[bytes]:
     def work(tx: ReadTx) -> tuple[Sensor, list[StoredCall]]:
         actor, sensor_id = visitor_in(tx, request).actor, parameters.sensor_id(request)
         admission.admit(tx, actor, Action.RPC_READ, Thing.SENSOR, sensor_id)
-        span = Span(limit=CALLS + 1, after=windows.text(request, "after") or None)
+        span = Span(limit=CALLS + 1, after=addresses.text(request, "after") or None)
         try:
             found = requests.of_sensor(tx, actor=actor, sensor_id=sensor_id, span=span)
         except UnknownOffset:
@@ -333,7 +333,7 @@ def _numbers(tx: ReadTx, visitor: Visitor, beginning: str) -> list[str]:
 
 def _number_asked(tx: ReadTx, request: Call, visitor: Visitor) -> str:
     """The number of the vehicle in the query, if any."""
-    asked = windows.text(request, "vehicle")
+    asked = addresses.text(request, "vehicle")
     if not asked:
         return ""
     vehicle_id = VehicleId(parameters.uuid_of(asked, "vehicle"))

@@ -139,7 +139,7 @@ async def test_choice_without_company_and_vehicles_is_told_of_both_with_links_to
 
 async def test_company_and_vehicles_stay_chosen_through_searches_and_pages(app: rest.Rest, monkeypatch):
     of, vehicles = await delegating.two_vehicles(app)
-    monkeypatch.setattr("tripline.portal.frame.windows.PAGE", 1)
+    monkeypatch.setattr("tripline.portal.delegation.bulk.PAGE", 1)
     browser = Browser(app, of.owner)
     sent = {"toCompanyId": of.borrower.company_id, "vehicleId": vehicles[:1], "q": "12가"}
     first = await browser.post("/delegation/new", sent)
@@ -438,7 +438,7 @@ async def test_list_counts_people_of_the_company_that_has_the_vehicle(app: rest.
 
 async def test_choosing_vehicles_goes_on_behind_the_last_number(app: rest.Rest, monkeypatch):
     of, _vehicles = await delegating.two_vehicles(app)
-    monkeypatch.setattr("tripline.portal.frame.windows.PAGE", 1)
+    monkeypatch.setattr("tripline.portal.delegation.bulk.PAGE", 1)
     choose = [
         (await shown(app, of.owner, "/delegation/new", **{"Accept-Language": each})).text for each in ("en", "ko")
     ]
