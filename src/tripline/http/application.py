@@ -1,7 +1,4 @@
-"""The HTTP application: its families of routes, the error table, and the middleware around each request.
-
-Not here: which families there are (`wiring/server.py` gives them).
-"""
+"""The HTTP application: its families of routes, the error table, and the middleware around each request."""
 
 from collections.abc import Collection, Iterable, Mapping
 from types import ModuleType

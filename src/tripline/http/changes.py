@@ -1,7 +1,4 @@
-"""Changes that callers make: who makes them, when, and in which transaction.
-
-Not here: the caller (`permission.py`), the changes themselves (`services/`).
-"""
+"""Changes that callers make: who makes them, when, and in which transaction."""
 
 from collections.abc import Callable
 from typing import TypedDict, TypeVar

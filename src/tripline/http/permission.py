@@ -1,9 +1,6 @@
 """Permission: refuse accounts whose role does not allow the operation.
 
 The operation declares the action that it needs as `access` (`operations.py`).
-
-Not here: the caller (`authentication.py`), the permissions of roles (`domain/access.py`), the permitted rows
-(`services/`).
 """
 
 from collections.abc import Callable

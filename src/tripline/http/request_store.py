@@ -3,8 +3,6 @@
 Reads have threads of their own (`Crew.PEOPLE`); one account uses at most half of them at a time. Changes of an
 account go one after the other on SQLite; on PostgreSQL they leave one thread to others. Look-ups on the event loop take
 less than a turn, and need none.
-
-Not here: whose turn it is (`turns.py`), which account asks (`authentication.holder_of`).
 """
 
 from collections.abc import Callable

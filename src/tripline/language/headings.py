@@ -2,8 +2,6 @@
 
 Headings are compared by their keys (`domain/keys.py`) and without marks: `Vehicle No.` is `vehicleNo`, `차량 번호` is
 `차량번호`.
-
-Not here: the cells below them (`wire/csv_registrations.py`).
 """
 
 import functools

@@ -1,7 +1,6 @@
 """Phrases: texts with their values, translated when they are read.
 
-Deciding code returns phrases, so that a command, a page and a program can each present them. Not here: the texts
-(`catalogue.py`).
+Deciding code returns phrases, so that a command, a page and a program can each present them.
 """
 
 from collections.abc import Iterable
