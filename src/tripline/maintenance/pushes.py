@@ -4,6 +4,7 @@ Both work with or without a running server; a running one polls every few second
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from tripline import clock
@@ -15,7 +16,6 @@ from tripline.services.push import resender
 from tripline.services.push.resender import Resent
 from tripline.store.push import parked as push_parked
 from tripline.store.push.parked import Which
-from tripline.store.transactions import Store
 
 PAGE: Final = 500
 
@@ -27,7 +27,7 @@ async def listed(config: Config, which: Which, *, limit: int, bodies: bool, show
         shown = 0
         while shown < limit:
             size = min(limit - shown, PAGE)
-            found = await _page(store, which, limit=size, after=after, bodies=bodies)
+            found = await store.read(partial(push_parked.listed, which=which, limit=size, after=after, bodies=bodies))
             for each in found:
                 show(each)
             shown += len(found)
@@ -35,10 +35,6 @@ async def listed(config: Config, which: Which, *, limit: int, bodies: bool, show
                 break
             after = found[-1].no
         return shown
-
-
-async def _page(store: Store, which: Which, *, limit: int, after: RowNo | None, bodies: bool) -> list[Parked]:
-    return await store.read(lambda tx: push_parked.listed(tx, which, limit=limit, after=after, bodies=bodies))
 
 
 async def resent(config: Config, which: Which, *, progress: Callable[[int], None]) -> Resent:

@@ -136,15 +136,11 @@ def upgrade_shared(url: str, *, now_ms: int) -> str:
 def _bring(connection: Connection, version: str | None) -> None:
     """Make every table of a new database; take the steps that an older one lacks."""
     if version is None:
-        _make(connection)
+        make_tables(connection)
+        _VERSION.create(connection)
+        connection.execute(_VERSION.insert().values(version_num=newest()))
     elif version != newest():
         command.upgrade(alembic_config(connection), newest())
-
-
-def _make(connection: Connection) -> None:
-    make_tables(connection)
-    _VERSION.create(connection)
-    connection.execute(_VERSION.insert().values(version_num=newest()))
 
 
 def make_tables(connection: Connection) -> None:

@@ -53,19 +53,17 @@ def among(tx: ReadTx, rows: Sequence[AnyRow], touched: Touched, *, everything: b
     for row in rows:
         if row.distance_m is None:
             continue
-        own = [each for each in _maps(row.quality) if each.partition(":")[0] == touched.area]
+        # The maps that found the trip's roads.
+        own = [each for each in _READ.decode(row.quality).maps if each.partition(":")[0] == touched.area]
         if own and (everything or own != [now]):
             found.add(row.no)
         elif not own:
             without[row.no] = row.distance_m
-    if touched.bounds is not None:
-        found.update(no for no in _near(tx, without, touched.bounds) if _is_inside(tx, no, touched.bounds))
+    if (bounds := touched.bounds) is not None:
+        for no in _near(tx, without, bounds):
+            if any(_within(place, bounds) for (packed,) in tx.hot(_SAMPLES, no) for place in _places(packed)):
+                found.add(no)
     return [row.no for row in rows if row.no in found]
-
-
-def _maps(quality: bytes) -> tuple[str, ...]:
-    """Maps used to find a scored trip's roads."""
-    return _READ.decode(quality).maps
 
 
 def _near(tx: ReadTx, distances: dict[int, float], bounds: Bounds) -> Iterator[int]:
@@ -77,10 +75,6 @@ def _near(tx: ReadTx, distances: dict[int, float], bounds: Bounds) -> Iterator[i
         around = _widened(bounds, AWAY * distances[row.no] + AWAY_M)
         if not places or any(_within(place, around) for place in places):
             yield row.no
-
-
-def _is_inside(tx: ReadTx, trip_no: int, bounds: Bounds) -> bool:
-    return any(_within(place, bounds) for (packed,) in tx.hot(_SAMPLES, trip_no) for place in _places(packed))
 
 
 def _places(packed: bytes) -> Iterator[_Place]:
