@@ -127,8 +127,8 @@ def test_will_is_published_however_the_connection_is_lost_and_not_after_disconne
             case "hang up":
                 await client.close()
             case "silence":
-                listener.sweep(100.0)
-                listener.sweep(130.1)
+                await listener.sweep(100.0)
+                await listener.sweep(130.1)
             case "protocol error":
                 client.send(Connack(0))
             case "take-over":

@@ -58,8 +58,8 @@ def test_half_open_connection_is_found_and_kept_as_silent(rig):
     async def script(listener, connected, keeper):
         await connected(keep_alive_s=20)
         await keeper.round()
-        listener.sweep(100.0)
-        listener.sweep(130.1)
+        await listener.sweep(100.0)
+        await listener.sweep(130.1)
         await waits.until(lambda: listener.connections == 0)
 
     facts, told, heard = played(rig, script)

@@ -84,8 +84,8 @@ def endings():
         client.say(encode.packet(packets.Disconnect()))
 
     async def half_open(listener, client):
-        listener.sweep(100.0)
-        listener.sweep(130.1)
+        await listener.sweep(100.0)
+        await listener.sweep(130.1)
 
     async def goodbye(listener, client):
         client.goodbye()
@@ -291,11 +291,11 @@ async def test_connection_whose_suback_waits_too_long_for_the_store_ends(waited_
     presence = MemoryPresence(holds=True)
     async with listening(MemoryIntake(), presence=presence) as listener:
         client = await Client.connected(await listener.start_plain("127.0.0.1", 0), keep_alive_s=0)
-        listener.sweep(10.0)  # before it subscribed, the time does not run
+        await listener.sweep(10.0)  # before it subscribed, the time does not run
         client.send(Subscribe(1, ((REQUESTS + "+", 1),)), packets.Pingreq())
         assert await client.next() == packets.Pingresp()
-        listener.sweep(1_000.0)
-        listener.sweep(1_000.0 + waited_s)
+        await listener.sweep(1_000.0)
+        await listener.sweep(1_000.0 + waited_s)
         presence.store()
 
         assert await client.next() == (None if ends else Suback(1, (1,)))
