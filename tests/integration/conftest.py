@@ -17,3 +17,9 @@ async def world(tmp_path: Path) -> AsyncIterator[pushes.World]:
 async def servers(tmp_path: Path) -> AsyncIterator[list[rest.Rest]]:
     async with rest.two(tmp_path) as made:
         yield made
+
+
+@pytest.fixture
+async def admin(servers: list[rest.Rest]) -> rest.Login:
+    """The administrator of an operator."""
+    return (await servers[0].operator("ace"))[1]

@@ -25,16 +25,13 @@ async def collide(servers, login, path, body):
 
 
 @pytest.mark.parametrize("path", RACES)
-async def test_same_registration_at_two_servers_has_one_winner(servers, path):
-    _, admin = await servers[0].operator("ace")
-
+async def test_same_registration_at_two_servers_has_one_winner(servers, admin, path):
     assert [await collide(servers, admin, path, RACES[path](number)) for number in range(ROUNDS)] == [
         {(200, None): 1, (400, 31): 5}
     ] * ROUNDS
 
 
-async def test_same_token_under_different_serials_has_one_winner(servers):
-    _, admin = await servers[0].operator("ace")
+async def test_same_token_under_different_serials_has_one_winner(servers, admin):
     bodies = [{"serialNo": f"SN-{n}", "type": "GPS", "credentialsId": "t" * 20} for n in range(6)]
     answers = await asyncio.gather(
         *(servers[n % 2].call(admin, "POST", "/sensor", body) for n, body in enumerate(bodies))

@@ -18,8 +18,7 @@ def outcome(answer):
     return answer.status_code, answer.json().get("errorCode")
 
 
-async def test_h5_same_new_email_of_two_people_has_one_winner(servers):
-    _, admin = await servers[0].operator("ace")
+async def test_h5_same_new_email_of_two_people_has_one_winner(servers, admin):
     people = [await servers[0].person(admin, Authority.DRIVER, name) for name in ("a", "b")]
     seen = []
     for number in range(ROUNDS):
@@ -85,8 +84,7 @@ async def test_company_that_is_deleted_while_it_registers_something_leaves_nothi
     assert seen <= allowed
 
 
-async def test_director_that_is_deleted_while_it_registers_a_vehicle_is_named_nowhere(servers):
-    _, admin = await servers[0].operator("ace")
+async def test_director_that_is_deleted_while_it_registers_a_vehicle_is_named_nowhere(servers, admin):
     seen = set()
     for number in range(ROUNDS):
         director = await servers[0].person(admin, Authority.DIRECTOR, f"d{number}")

@@ -25,8 +25,7 @@ async def at_once(servers, login, *requests):
     return [(answer.status_code, answer.json().get("errorCode")) for answer in await asyncio.gather(*calls)]
 
 
-async def test_one_sensor_is_mounted_on_one_of_two_vehicles(servers):
-    _, admin = await servers[0].operator("ace")
+async def test_one_sensor_is_mounted_on_one_of_two_vehicles(servers, admin):
     outcomes = []
     for number in range(ROUNDS):
         sensor_id, vehicles = await fleet(servers[0], admin, number)
@@ -41,8 +40,7 @@ async def test_one_sensor_is_mounted_on_one_of_two_vehicles(servers):
     assert outcomes == [({(200, None): 1, (400, 31): 1}, True, [0, 1])] * ROUNDS
 
 
-async def test_one_vehicle_carries_two_sensors_mounted_at_once(servers):
-    _, admin = await servers[0].operator("ace")
+async def test_one_vehicle_carries_two_sensors_mounted_at_once(servers, admin):
     one, (vehicle, _) = await fleet(servers[0], admin, 1)
     two, _ = await fleet(servers[0], admin, 2)
     answers = await at_once(servers, admin, *(("POST", f"/sensor/{each}/vehicle/{vehicle}") for each in (one, two)))
@@ -52,8 +50,7 @@ async def test_one_vehicle_carries_two_sensors_mounted_at_once(servers):
 
 
 @pytest.mark.parametrize("what", ["/vehicle/{vehicle}", "/sensor/{sensor}"])
-async def test_mounting_and_deleting_at_once_leaves_no_mounting_on_what_is_gone(servers, what):
-    _, admin = await servers[0].operator("ace")
+async def test_mounting_and_deleting_at_once_leaves_no_mounting_on_what_is_gone(servers, admin, what):
     outcomes = set()
     for number in range(ROUNDS):
         sensor_id, (vehicle, _) = await fleet(servers[0], admin, number)
@@ -71,8 +68,7 @@ async def test_mounting_and_deleting_at_once_leaves_no_mounting_on_what_is_gone(
     assert outcomes == {(True, (200, None), True)}
 
 
-async def test_sensor_is_deleted_and_unmounted_once(servers):
-    _, admin = await servers[0].operator("ace")
+async def test_sensor_is_deleted_and_unmounted_once(servers, admin):
     outcomes = []
     for number in range(ROUNDS):
         sensor_id, (vehicle, _) = await fleet(servers[0], admin, number)
@@ -86,8 +82,7 @@ async def test_sensor_is_deleted_and_unmounted_once(servers):
     assert outcomes == [once] * ROUNDS
 
 
-async def test_two_sensors_that_take_one_token_have_one_winner(servers):
-    _, admin = await servers[0].operator("ace")
+async def test_two_sensors_that_take_one_token_have_one_winner(servers, admin):
     sensors = [(await fleet(servers[0], admin, number))[0] for number in range(4)]
     wanted = {"credentialsId": "w" * 20}
     answers = await at_once(servers, admin, *(("PUT", f"/sensor/{each}", wanted) for each in sensors))
@@ -97,8 +92,7 @@ async def test_two_sensors_that_take_one_token_have_one_winner(servers):
     assert sum(record["credentialsId"] == "w" * 20 for record in listed) == 1
 
 
-async def test_changes_of_different_fields_at_once_are_all_kept(servers):
-    _, admin = await servers[0].operator("ace")
+async def test_changes_of_different_fields_at_once_are_all_kept(servers, admin):
     sensor_id, _ = await fleet(servers[0], admin, 1)
     changes = {"vendor": "Maker", "additionalInfo": "spare", "missionType": "AUTO", "serialNo": "SN-9"}
     await at_once(servers, admin, *(("PUT", f"/sensor/{sensor_id}", {name: changes[name]}) for name in changes))

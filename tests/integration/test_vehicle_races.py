@@ -39,8 +39,7 @@ async def test_vehicle_deleted_while_a_sensor_is_mounted_leaves_the_sensor_on_no
     assert outcomes == [(True, 200, "DEACTIVATED", {})] * ROUNDS
 
 
-async def test_vehicle_deleted_by_several_at_once_is_deleted_once(servers):
-    _, admin = await servers[0].operator("ace")
+async def test_vehicle_deleted_by_several_at_once_is_deleted_once(servers, admin):
     path = f"/vehicle/{await vehicle_of(servers[0], admin)}"
 
     assert told(await asyncio.gather(*(server.call(admin, "DELETE", path) for server in servers * 3))) == {
@@ -71,8 +70,7 @@ async def test_activation_undone_in_two_windows_at_once_is_undone_once(servers):
     assert outcomes == [(3, 9, once)] * ROUNDS
 
 
-async def test_number_given_to_several_vehicles_at_once_goes_to_one(servers):
-    _, admin = await servers[0].operator("ace")
+async def test_number_given_to_several_vehicles_at_once_goes_to_one(servers, admin):
     paths = [f"/vehicle/{await vehicle_of(servers[0], admin, str(number))}" for number in range(6)]
 
     assert told(

@@ -64,9 +64,22 @@ def pair(company: fleet.Company, **said) -> Pair:
     return Pair(company, sensor["id"]["id"], token, made["id"]["id"], made["vehicleNo"])
 
 
-def test_activation_in_the_style_of_the_sdks_mounts_the_sensor(served) -> None:
-    server, company = served
-    new = pair(company)
+@pytest.fixture
+def server(served):
+    return served[0]
+
+
+@pytest.fixture
+def company(served):
+    return served[1]
+
+
+@pytest.fixture
+def new(company):
+    return pair(company)
+
+
+def test_activation_in_the_style_of_the_sdks_mounts_the_sensor(server, company, new) -> None:
     script = answering({"result": 2000}, {"results": 2000, "additionalInfo": {"vid": "12A3456"}})
 
     with box(server, new.token, script) as device:
@@ -87,10 +100,8 @@ def test_activation_in_the_style_of_the_sdks_mounts_the_sensor(served) -> None:
     ("ack", "response"),
     [({"result": 2001}, {"result": 2001}), ({"ok": True}, {"ok": True}), (b"yes", {"value": "yes"})],
 )
-def test_answer_of_an_activation_under_way_is_the_sensor_as_it_was(served, ack, response) -> None:
+def test_answer_of_an_activation_under_way_is_the_sensor_as_it_was(server, new, ack, response) -> None:
     """Also when the acknowledgement has no code: it refuses nothing (B4)."""
-    server, company = served
-    new = pair(company)
     before = new.sensor
 
     with box(server, new.token, answering(ack)):
@@ -102,9 +113,7 @@ def test_answer_of_an_activation_under_way_is_the_sensor_as_it_was(served, ack, 
     assert (answer["status"], answer["vehicleId"], answer["vehicleNo"]) == ("DEACTIVATED", UNSET, None)
 
 
-def test_activation_in_the_style_of_the_documents_mounts_the_sensor_b1(served) -> None:
-    server, company = served
-    new = pair(company)
+def test_activation_in_the_style_of_the_documents_mounts_the_sensor_b1(server, new) -> None:
     script = answering({"result": "2001"}, {"result": 2000, "addInfo": {"vid": "12A3456"}})
 
     with box(server, new.token, script):
@@ -115,10 +124,7 @@ def test_activation_in_the_style_of_the_documents_mounts_the_sensor_b1(served) -
 
 
 @pytest.mark.parametrize("code", [4001, 5000, 1999, 3000])
-def test_device_that_refuses_activation_answers_409_with_the_code(served, code) -> None:
-    server, company = served
-    new = pair(company)
-
+def test_device_that_refuses_activation_answers_409_with_the_code(server, new, code) -> None:
     with box(server, new.token, answering({"results": code})) as device:
         status, answer = new.mount()
         device.settled(device.result(device.request()[0], {"results": 2000}))
@@ -128,10 +134,7 @@ def test_device_that_refuses_activation_answers_409_with_the_code(served, code) 
     assert new.sensor["status"] == "DEACTIVATED"
 
 
-def test_activation_that_fails_leaves_the_sensor_where_it_was(served) -> None:
-    server, company = served
-    new = pair(company)
-
+def test_activation_that_fails_leaves_the_sensor_where_it_was(server, new) -> None:
     with box(server, new.token, answering({"results": 2000})) as device:
         status, _ = new.mount()
         request_id, _ = device.request()
@@ -141,10 +144,7 @@ def test_activation_that_fails_leaves_the_sensor_where_it_was(served) -> None:
     assert (status, new.sensor["status"]) == (200, "DEACTIVATED")
 
 
-def test_activation_result_without_a_code_is_a_failure_b5(served) -> None:
-    server, company = served
-    new = pair(company)
-
+def test_activation_result_without_a_code_is_a_failure_b5(server, new) -> None:
     with box(server, new.token, answering({"results": 2000})) as device:
         new.mount()
         request_id, _ = device.request()
@@ -154,19 +154,13 @@ def test_activation_result_without_a_code_is_a_failure_b5(served) -> None:
     assert new.sensor["status"] == "DEACTIVATED"
 
 
-def test_activation_of_an_absent_device_answers_409(served) -> None:
-    _, company = served
-    new = pair(company)
-
+def test_activation_of_an_absent_device_answers_409(new) -> None:
     status, answer = new.mount()
 
     assert (status, answer["errorCode"], new.sensor["status"]) == (409, 2, "DEACTIVATED")
 
 
-def test_activation_result_after_the_time_out_mounts_the_sensor_r5(served) -> None:
-    server, company = served
-    new = pair(company)
-
+def test_activation_result_after_the_time_out_mounts_the_sensor_r5(server, new) -> None:
     with box(server, new.token) as device:
         status, answer = new.mount()
         request_id, _ = device.request()
@@ -177,10 +171,7 @@ def test_activation_result_after_the_time_out_mounts_the_sensor_r5(served) -> No
     assert new.sensor["status"] == "ACTIVATED"
 
 
-def test_activation_result_without_acknowledgement_mounts_and_answers_r6(served) -> None:
-    server, company = served
-    new = pair(company)
-
+def test_activation_result_without_acknowledgement_mounts_and_answers_r6(server, new) -> None:
     with box(server, new.token, answering(None, {"results": 2000})):
         status, answer = new.mount()
 
@@ -188,20 +179,14 @@ def test_activation_result_without_acknowledgement_mounts_and_answers_r6(served)
     assert answer["vehicleId"] == {"id": new.vehicle_id}
 
 
-def test_other_vehicle_number_in_the_result_does_not_fail_the_activation_b6(served) -> None:
-    server, company = served
-    new = pair(company)
-
+def test_other_vehicle_number_in_the_result_does_not_fail_the_activation_b6(server, new) -> None:
     with box(server, new.token, answering({"result": 2000}, {"result": 2000, "addInfo": {"vid": "somebody else's"}})):
         new.mount()
 
         assert new.until_mounted()["vehicleNo"] == new.vehicle_no
 
 
-def test_mounting_where_it_is_sends_nothing(served) -> None:
-    server, company = served
-    new = pair(company)
-
+def test_mounting_where_it_is_sends_nothing(server, new) -> None:
     with box(server, new.token, answering({"result": 2000}, {"result": 2000})) as device:
         new.mount()
         new.until_mounted()
@@ -210,8 +195,7 @@ def test_mounting_where_it_is_sends_nothing(served) -> None:
     assert (status, "requestId" in answer, len(device.requests)) == (200, False, 1)
 
 
-def test_mounting_an_activated_sensor_on_another_vehicle_is_refused(served) -> None:
-    server, company = served
+def test_mounting_an_activated_sensor_on_another_vehicle_is_refused(server, company) -> None:
     new, other = pair(company), pair(company)
 
     with box(server, new.token, answering({"result": 2000}, {"result": 2000})):
@@ -222,8 +206,7 @@ def test_mounting_an_activated_sensor_on_another_vehicle_is_refused(served) -> N
     assert (status, answer["errorCode"]) == (400, 31)
 
 
-def test_newer_request_supersedes_the_one_that_waits(served) -> None:
-    server, company = served
+def test_newer_request_supersedes_the_one_that_waits(server, company) -> None:
     new, other = pair(company), pair(company)
 
     with box(server, new.token, answering({"result": 2000})) as device:
@@ -238,9 +221,7 @@ def test_newer_request_supersedes_the_one_that_waits(served) -> None:
 
 
 @pytest.mark.parametrize("how", ["", "/named"])
-def test_unmounting_cancels_the_activation_that_waits(served, how) -> None:
-    server, company = served
-    new = pair(company)
+def test_unmounting_cancels_the_activation_that_waits(server, company, new, how) -> None:
     path = f"{V1}/sensor/{new.sensor_id}/vehicle" + (f"/{new.vehicle_id}" if how else "")
 
     with box(server, new.token, answering({"result": 2000})) as device:
@@ -254,10 +235,7 @@ def test_unmounting_cancels_the_activation_that_waits(served, how) -> None:
     assert (again.status_code, again.json()["errorCode"]) == (400, 30)
 
 
-def test_result_maps_nothing_once_the_vehicle_is_deleted(served) -> None:
-    server, company = served
-    new = pair(company)
-
+def test_result_maps_nothing_once_the_vehicle_is_deleted(server, company, new) -> None:
     with box(server, new.token, answering({"result": 2000})) as device:
         new.mount()
         assert company.http.delete(f"{V1}/vehicle/{new.vehicle_id}").status_code == 200
@@ -266,10 +244,7 @@ def test_result_maps_nothing_once_the_vehicle_is_deleted(served) -> None:
     assert (new.sensor["status"], new.sensor["vehicleId"]) == ("DEACTIVATED", UNSET)
 
 
-def test_mounting_that_waits_is_told_when_the_sensor_is_deleted(served) -> None:
-    server, company = served
-    new = pair(company)
-
+def test_mounting_that_waits_is_told_when_the_sensor_is_deleted(server, company, new) -> None:
     def delete(*_) -> None:
         with fleet_client(company) as other:
             assert other.delete(f"{V1}/sensor/{new.sensor_id}").status_code == 200
@@ -286,9 +261,7 @@ def fleet_client(company: fleet.Company):
     return type(company.http)(base_url=company.http.base_url, headers=company.http.headers, timeout=PATIENCE_S)
 
 
-def test_what_follows_the_result_is_placed_on_the_new_vehicle(served) -> None:
-    server, company = served
-    new = pair(company)
+def test_what_follows_the_result_is_placed_on_the_new_vehicle(server, company, new) -> None:
     start_ms = int(time.time() * 1000) - 60_000
     drive = [
         json.dumps({"ty": 2, "ts": start_ms + 2_000 * n, "pld": {"tid": 1, "lat": 35.1, "lon": 129.0 + n / 10_000,

@@ -40,10 +40,23 @@ def call(company: fleet.Company, sensor_id: str, body=None, **how):
     return answer.status_code, answer.json()
 
 
-def test_call_that_is_acknowledged_answers_with_the_acknowledgement(served) -> None:
-    server, company = served
-    mounted = company.vehicle_with_sensor(next(numbers))
+@pytest.fixture
+def server(served):
+    return served[0]
 
+
+@pytest.fixture
+def company(served):
+    return served[1]
+
+
+@pytest.fixture
+def mounted(company):
+    """A sensor on a vehicle."""
+    return company.vehicle_with_sensor(next(numbers))
+
+
+def test_call_that_is_acknowledged_answers_with_the_acknowledgement(server, company, mounted) -> None:
     with box(server, mounted.token, answering({"results": 2000})) as device:
         status, answer = call(company, mounted.sensor_id, {"method": "reset", "params": {"a": [1, 2.50]}, "x": 1})
 
@@ -54,10 +67,7 @@ def test_call_that_is_acknowledged_answers_with_the_acknowledgement(served) -> N
     assert body == b'{"method":"reset","params":{"a":[1,2.5]}}'
 
 
-def test_refusal_of_the_device_is_answered_200_with_its_code_a3(served) -> None:
-    server, company = served
-    mounted = company.vehicle_with_sensor(next(numbers))
-
+def test_refusal_of_the_device_is_answered_200_with_its_code_a3(server, company, mounted) -> None:
     with box(server, mounted.token, answering({"results": 4000})):
         status, answer = call(company, mounted.sensor_id)
 
@@ -65,30 +75,21 @@ def test_refusal_of_the_device_is_answered_200_with_its_code_a3(served) -> None:
     assert answer["response"]["results"] == 4000
 
 
-def test_call_to_a_silent_device_answers_408_when_the_time_is_over(served) -> None:
-    server, company = served
-    mounted = company.vehicle_with_sensor(next(numbers))
-
+def test_call_to_a_silent_device_answers_408_when_the_time_is_over(server, company, mounted) -> None:
     with box(server, mounted.token):
         status, answer = call(company, mounted.sensor_id)
 
     assert (status, answer["status"], answer["errorCode"]) == (408, 408, 2)
 
 
-def test_call_to_an_absent_device_answers_409_at_once(served) -> None:
-    _, company = served
-    mounted = company.vehicle_with_sensor(next(numbers))
-
+def test_call_to_an_absent_device_answers_409_at_once(company, mounted) -> None:
     status, answer = call(company, mounted.sensor_id)
 
     assert (status, answer["status"], answer["errorCode"]) == (409, 409, 2)
     assert answer["message"] == "The device is not connected."
 
 
-def test_call_to_a_device_that_does_not_listen_answers_409_at_once(served) -> None:
-    server, company = served
-    mounted = company.vehicle_with_sensor(next(numbers))
-
+def test_call_to_a_device_that_does_not_listen_answers_409_at_once(server, company, mounted) -> None:
     with box(server, mounted.token, subscribes=False):
         status, answer = call(company, mounted.sensor_id)
 
@@ -96,20 +97,14 @@ def test_call_to_a_device_that_does_not_listen_answers_409_at_once(served) -> No
     assert "subscribe" in answer["message"]
 
 
-def test_result_without_acknowledgement_answers_the_waiting_call_r6(served) -> None:
-    server, company = served
-    mounted = company.vehicle_with_sensor(next(numbers))
-
+def test_result_without_acknowledgement_answers_the_waiting_call_r6(server, company, mounted) -> None:
     with box(server, mounted.token, answering(None, {"result": 2000, "addInfo": {}})):
         status, answer = call(company, mounted.sensor_id)
 
     assert (status, answer["response"]) == (200, {"result": 2000, "addInfo": {}})
 
 
-def test_param_is_forwarded_as_params_q2(served) -> None:
-    server, company = served
-    mounted = company.vehicle_with_sensor(next(numbers))
-
+def test_param_is_forwarded_as_params_q2(server, company, mounted) -> None:
     with box(server, mounted.token, answering({"result": 2000})) as device:
         call(company, mounted.sensor_id, {"method": "factoryReset", "param": "x"})
 
@@ -128,10 +123,7 @@ def test_param_is_forwarded_as_params_q2(served) -> None:
         (None, b'{"method":7}', (400, 31)),
     ],
 )
-def test_request_that_cannot_be_used_sends_nothing_q5(served, sensor, body, outcome) -> None:
-    server, company = served
-    mounted = company.vehicle_with_sensor(next(numbers))
-
+def test_request_that_cannot_be_used_sends_nothing_q5(server, company, mounted, sensor, body, outcome) -> None:
     with box(server, mounted.token, answering({"result": 2000})) as device:
         answer = company.http.post(TWOWAY + (sensor or mounted.sensor_id), content=body)
         call(company, mounted.sensor_id)
@@ -140,19 +132,14 @@ def test_request_that_cannot_be_used_sends_nothing_q5(served, sensor, body, outc
     assert len(device.requests) == 1
 
 
-def test_call_without_token_is_refused(served) -> None:
-    server, company = served
-    mounted = company.vehicle_with_sensor(next(numbers))
+def test_call_without_token_is_refused(server, mounted) -> None:
 
     answer = httpx.post(f"{server.api}{TWOWAY}{mounted.sensor_id}", json={"method": "reset"})
 
     assert (answer.status_code, answer.json()["errorCode"]) == (401, 10)
 
 
-def test_timeout_shortens_the_wait_q4(served) -> None:
-    server, company = served
-    mounted = company.vehicle_with_sensor(next(numbers))
-
+def test_timeout_shortens_the_wait_q4(server, company, mounted) -> None:
     with box(server, mounted.token) as device:
         began = time.monotonic()
         status, _ = call(company, mounted.sensor_id, {"method": "reset", "timeout": 1000})
@@ -162,9 +149,7 @@ def test_timeout_shortens_the_wait_q4(served) -> None:
     assert 1.0 <= took_s < 10, "without a timeout it would wait for 20 s"
 
 
-def test_calls_under_way_to_one_device_are_answered_each_with_its_own_r8(served) -> None:
-    server, company = served
-    mounted = company.vehicle_with_sensor(next(numbers))
+def test_calls_under_way_to_one_device_are_answered_each_with_its_own_r8(server, company, mounted) -> None:
     methods = [f"method-{number}" for number in range(8)]
 
     def backwards(device, *_) -> None:
@@ -179,10 +164,7 @@ def test_calls_under_way_to_one_device_are_answered_each_with_its_own_r8(served)
 
 
 @pytest.mark.parametrize(("ack", "value"), [(b'"done"', "done"), (b"[1]", [1]), (b"7", 7), (b"no JSON", "no JSON")])
-def test_acknowledgement_that_is_no_object_is_answered_under_value_a2(served, ack, value) -> None:
-    server, company = served
-    mounted = company.vehicle_with_sensor(next(numbers))
-
+def test_acknowledgement_that_is_no_object_is_answered_under_value_a2(server, company, mounted, ack, value) -> None:
     with box(server, mounted.token, answering(ack)):
         status, answer = call(company, mounted.sensor_id)
 
@@ -190,9 +172,7 @@ def test_acknowledgement_that_is_no_object_is_answered_under_value_a2(served, ac
     assert "status" not in answer
 
 
-def test_result_goes_to_both_addresses_of_the_company_and_into_its_record_b3(served) -> None:
-    server, company = served
-    mounted = company.vehicle_with_sensor(next(numbers))
+def test_result_goes_to_both_addresses_of_the_company_and_into_its_record_b3(server, company, mounted) -> None:
     body = b'{"results":2000,  "additionalInfo":{"sn":"SN 1"}}'
     receiver = Receiver()
 
@@ -221,9 +201,7 @@ def test_result_goes_to_both_addresses_of_the_company_and_into_its_record_b3(ser
     assert latest["attributes"]["rpc"] == json.loads(body)
 
 
-def test_records_are_pages_by_time(served) -> None:
-    server, company = served
-    mounted = company.vehicle_with_sensor(next(numbers))
+def test_records_are_pages_by_time(server, company, mounted) -> None:
     path = f"/api/tre/v1/sensor/{mounted.sensor_id}/rpcs"
 
     with box(server, mounted.token, answering({"result": 2000})) as device:
@@ -237,18 +215,13 @@ def test_records_are_pages_by_time(served) -> None:
     assert (first["hasNext"], rest["hasNext"], rest["nextPageLink"]) == (True, False, None)
 
 
-def test_latest_record_of_a_device_that_was_never_called_is_unknown(served) -> None:
-    _, company = served
-    mounted = company.vehicle_with_sensor(next(numbers))
-
+def test_latest_record_of_a_device_that_was_never_called_is_unknown(company, mounted) -> None:
     answer = company.http.get(f"/api/tre/v1/sensor/{mounted.sensor_id}/rpc/latest")
 
     assert (answer.status_code, answer.json()["errorCode"]) == (404, 32)
 
 
-def test_caller_that_hangs_up_leaves_a_call_that_ends(served) -> None:
-    server, company = served
-    mounted = company.vehicle_with_sensor(next(numbers))
+def test_caller_that_hangs_up_leaves_a_call_that_ends(server, company, mounted) -> None:
     gone = threading.Event()
 
     def acknowledge_late(device, request_id, _) -> None:
