@@ -1,4 +1,4 @@
-"""For unit tests: folders in memory, where the machine has such, so that no test waits for a disk; a company."""
+"""For unit tests: folders in memory, where the machine has such, so that no test waits for a disk; companies."""
 
 import os
 import tempfile
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from tests.support.delegating import Companies
     from tests.support.rest import Login, Rest
 
 MEMORY = Path("/dev/shm")
@@ -26,3 +27,11 @@ def tmp_path() -> Iterator[Path]:
 async def admin(app: "Rest") -> "Login":
     """The administrator of `ace`, an operator in `app`."""
     return (await app.operator("ace"))[1]
+
+
+@pytest.fixture
+async def of(app: "Rest") -> "Companies":
+    """Companies that may delegate vehicles to each other."""
+    from tests.support import delegating  # most tests need nothing of it, and it takes a second
+
+    return await delegating.companies(app)

@@ -10,8 +10,7 @@ async def _listed(app, owner, **query):
     return [record["toCompanyName"] for record in page["data"]]
 
 
-async def test_candidate_is_answered_and_listed_with_every_field(app: rest.Rest):
-    of = await delegating.companies(app)
+async def test_candidate_is_answered_and_listed_with_every_field(app: rest.Rest, of):
     new = await delegating.register(app, of.owner, of.borrower)
     page = await app.get(of.owner, f"/company/{of.owner.company_id}/relation/companies", limit=1)
 
@@ -28,8 +27,7 @@ async def test_candidate_is_answered_and_listed_with_every_field(app: rest.Rest)
     assert page == {"data": [new], "nextPageLink": None, "hasNext": False}
 
 
-async def test_candidate_may_be_named_by_an_id_object_or_a_bare_uuid_in_either_case(app: rest.Rest):
-    of = await delegating.companies(app)
+async def test_candidate_may_be_named_by_an_id_object_or_a_bare_uuid_in_either_case(app: rest.Rest, of):
     path = delegating.candidates(of.owner)
     found = [
         (await app.post(of.owner, path, {"toCompanyId": named}))["toCompanyName"]
@@ -39,8 +37,7 @@ async def test_candidate_may_be_named_by_an_id_object_or_a_bare_uuid_in_either_c
     assert found == ["Borrower", "Below", "Ace"]
 
 
-async def test_candidate_without_a_usable_id_is_refused(app: rest.Rest):
-    of = await delegating.companies(app)
+async def test_candidate_without_a_usable_id_is_refused(app: rest.Rest, of):
     path = delegating.candidates(of.owner)
     bodies = (
         None,
@@ -57,8 +54,7 @@ async def test_candidate_without_a_usable_id_is_refused(app: rest.Rest):
     assert message == "Parameter 'toCompanyId' can't be empty!"
 
 
-async def test_rule_1_candidate_is_another_company_of_the_same_service_type_and_registered_once(app: rest.Rest):
-    of = await delegating.companies(app)
+async def test_rule_1_candidate_is_another_company_of_the_same_service_type_and_registered_once(app: rest.Rest, of):
     path = delegating.candidates(of.owner)
     first = await delegating.register(app, of.owner, of.borrower)
     refused = [
@@ -71,8 +67,7 @@ async def test_rule_1_candidate_is_another_company_of_the_same_service_type_and_
     assert listed == [name]
 
 
-async def test_candidates_are_the_own_companys_business_alone(app: rest.Rest):
-    of = await delegating.companies(app)
+async def test_candidates_are_the_own_companys_business_alone(app: rest.Rest, of):
     await delegating.register(app, of.owner, of.borrower)
     people = [
         await delegating.director(app, of.owner, "director"),
@@ -88,8 +83,7 @@ async def test_candidates_are_the_own_companys_business_alone(app: rest.Rest):
     assert found == {(403, 20)}
 
 
-async def test_candidates_are_listed_by_the_company_and_its_operator(app: rest.Rest):
-    of = await delegating.companies(app)
+async def test_candidates_are_listed_by_the_company_and_its_operator(app: rest.Rest, of):
     await delegating.register(app, of.owner, of.borrower)
     people = [
         await delegating.director(app, of.owner, "director"),
@@ -105,8 +99,7 @@ async def test_candidates_are_listed_by_the_company_and_its_operator(app: rest.R
     )
 
 
-async def test_candidate_checks_come_in_the_published_order(app: rest.Rest):
-    of = await delegating.companies(app)
+async def test_candidate_checks_come_in_the_published_order(app: rest.Rest, of):
     relation = f"/company/{of.owner.company_id}/relation"
     found = [
         (await app.refused(*call))[:2]
@@ -143,9 +136,8 @@ async def test_candidate_checks_come_in_the_published_order(app: rest.Rest):
 
 
 async def test_rule_1_company_that_received_a_vehicle_is_a_delegated_company_until_the_last_is_taken_back(
-    app: rest.Rest,
+    app: rest.Rest, of
 ):
-    of = await delegating.companies(app)
     seen = []
 
     async def look():
@@ -176,8 +168,7 @@ async def test_rule_1_company_that_received_a_vehicle_is_a_delegated_company_unt
     assert again == (400, 31)
 
 
-async def test_candidate_is_removed_but_not_while_it_holds_vehicles(app: rest.Rest):
-    of = await delegating.companies(app)
+async def test_candidate_is_removed_but_not_while_it_holds_vehicles(app: rest.Rest, of):
     vehicle_id = await delegating.new_vehicle(app, of.owner)
     path = f"{delegating.candidates(of.owner)}/{of.borrower.company_id}"
     await delegating.register(app, of.owner, of.borrower)
@@ -194,8 +185,7 @@ async def test_candidate_is_removed_but_not_while_it_holds_vehicles(app: rest.Re
     assert (holding[:2], removed.json(), twice[:2], stranger[:2]) == ((400, 30), {}, (404, 32), (400, 30))
 
 
-async def test_operator_that_is_registered_stays_a_candidate_whatever_it_has_automatically(app: rest.Rest):
-    of = await delegating.companies(app)
+async def test_operator_that_is_registered_stays_a_candidate_whatever_it_has_automatically(app: rest.Rest, of):
     await delegating.new_vehicle(app, of.owner)
     await delegating.register(app, of.owner, of.operator)
     listed = await _listed(app, of.owner), await _listed(app, of.owner, delegated="true")

@@ -28,8 +28,7 @@ async def test_one_of_two_equal_requests_is_done_and_the_other_refused(app: rest
     assert found == [posts, posts, posts, deletes, deletes, deletes]
 
 
-async def test_right_given_while_the_vehicle_is_taken_back_is_not_left_over(app: rest.Rest):
-    of = await delegating.companies(app)
+async def test_right_given_while_the_vehicle_is_taken_back_is_not_left_over(app: rest.Rest, of):
     vehicle_id = await delegating.new_vehicle(app, of.owner)
     driver = await delegating.driver(app, of.borrower, "driver")
     await delegating.register(app, of.owner, of.borrower)
@@ -45,8 +44,7 @@ async def test_right_given_while_the_vehicle_is_taken_back_is_not_left_over(app:
     assert seen == {(0, 403)}
 
 
-async def test_candidate_removed_while_a_vehicle_is_delegated_to_it_is_either_of_the_two(app: rest.Rest):
-    of = await delegating.companies(app)
+async def test_candidate_removed_while_a_vehicle_is_delegated_to_it_is_either_of_the_two(app: rest.Rest, of):
     vehicle_id = await delegating.new_vehicle(app, of.owner)
     delegate = (of.owner, "POST", f"/company/{of.borrower.company_id}/relation/vehicle", {"vehicleId": vehicle_id})
     remove = (of.owner, "DELETE", f"{delegating.candidates(of.owner)}/{of.borrower.company_id}")

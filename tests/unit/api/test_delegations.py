@@ -124,8 +124,7 @@ async def test_candidate_of_another_lender_is_none_of_this_ones(app: rest.Rest):
     assert refused[:2] == (400, 30)
 
 
-async def test_h2_partner_of_a_partner_delegates_and_receives_like_any_other(app: rest.Rest):
-    of = await delegating.companies(app)
+async def test_h2_partner_of_a_partner_delegates_and_receives_like_any_other(app: rest.Rest, of):
     await delegating.register(app, of.below, of.owner)
     await delegating.register(app, of.owner, of.below)
     theirs, ours = (
@@ -246,8 +245,7 @@ async def test_taking_back_tells_the_pipeline_of_every_sensor_on_the_vehicle_and
     assert sorted(told) == sorted((observe.SIGNAL_SENSOR_CHANGED, sensor_id) for sensor_id in sensors[:2])
 
 
-async def test_delegated_vehicles_are_listed_by_number_for_both_sides(app: rest.Rest):
-    of = await delegating.companies(app)
+async def test_delegated_vehicles_are_listed_by_number_for_both_sides(app: rest.Rest, of):
     await delegating.register(app, of.operator, of.borrower)
     await delegating.register(app, of.operator, of.owner)
     for number in "53142":

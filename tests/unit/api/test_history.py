@@ -76,8 +76,7 @@ async def test_refused_change_makes_no_entry(app: rest.Rest, admin):
     assert await events(app, admin, path) == ["REGISTERED"]
 
 
-async def test_every_step_of_a_vehicle_stands_in_its_history_and_in_that_of_whom_it_names(app: rest.Rest):
-    of = await delegating.companies(app)
+async def test_every_step_of_a_vehicle_stands_in_its_history_and_in_that_of_whom_it_names(app: rest.Rest, of):
     vehicle = await delegating.new_vehicle(app, of.owner)
     path = f"/vehicle/{vehicle}"
     sensor = (await app.post(of.owner, "/sensor", SENSOR))["id"]["id"]
@@ -147,8 +146,7 @@ async def test_driver_who_moves_to_another_vehicle_is_told_of_in_both(app: rest.
     assert other == [("DRIVER_SET", "driver"), ("DRIVER_UNSET", "before"), ("DRIVER_SET", "before")]
 
 
-async def test_driver_who_loses_the_right_by_which_he_drives_is_told_of(app: rest.Rest):
-    of = await delegating.companies(app)
+async def test_driver_who_loses_the_right_by_which_he_drives_is_told_of(app: rest.Rest, of):
     vehicle = await delegating.new_vehicle(app, of.owner)
     await delegating.register(app, of.owner, of.borrower)
     await delegating.delegate(app, of.owner, of.borrower, vehicle)
@@ -189,8 +187,7 @@ async def test_secrets_are_named_and_never_kept(app: rest.Rest):
     ]
 
 
-async def test_deleted_vehicle_and_sensor_are_told_of_to_who_could_read_it_before(app: rest.Rest):
-    of = await delegating.companies(app)
+async def test_deleted_vehicle_and_sensor_are_told_of_to_who_could_read_it_before(app: rest.Rest, of):
     vehicle = await delegating.new_vehicle(app, of.owner, "12")
     sensor = (await app.post(of.owner, "/sensor", SENSOR))["id"]["id"]
     await app.post(of.owner, f"/sensor/{sensor}/vehicle/{vehicle}")
@@ -364,8 +361,7 @@ async def test_pages_go_by_key_in_both_orders_and_meet_every_entry_once(app: res
     assert unknown == (400, 31)
 
 
-async def test_reader_is_shown_only_names_that_are_in_reach(app: rest.Rest):
-    of = await delegating.companies(app)
+async def test_reader_is_shown_only_names_that_are_in_reach(app: rest.Rest, of):
     vehicle = await delegating.new_vehicle(app, of.owner)
     await delegating.register(app, of.owner, of.borrower)
     await delegating.delegate(app, of.owner, of.borrower, vehicle)

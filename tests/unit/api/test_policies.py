@@ -13,16 +13,20 @@ UNKNOWN = "11111111-1111-1111-8111-111111111111"
 LATEST_MS = 4_102_444_800_000
 
 
-async def fleet(app):
-    """An operator with the program's policies and one more; its scoring path and its administrator."""
-    record, admin = await app.operator("taxi")
+@pytest.fixture
+async def admin(app):
+    """The administrator of an operator with the program's policies and one more."""
     await app.store.write(lambda tx: policies.keep(tx, Rules(scoring=Scoring(harsh_weight=0.9)), now_ms=1))
-    return f"/api/tre/v1_3/company/{record['id']['id']}/scoring", admin
+    return (await app.operator("taxi"))[1]
 
 
-async def test_policies_are_told_with_every_number(app: rest.Rest):
-    _, admin = await fleet(app)
+@pytest.fixture
+def path(admin):
+    """Of its scoring."""
+    return f"/api/tre/v1_3/company/{admin.company_id}/scoring"
 
+
+async def test_policies_are_told_with_every_number(app: rest.Rest, admin):
     first, second, third, fourth = (await app.get(admin, POLICIES))["data"]
 
     assert [each["policy"] for each in (first, second, third, fourth)] == [1, 2, 3, 4]
@@ -32,8 +36,7 @@ async def test_policies_are_told_with_every_number(app: rest.Rest):
     assert "grace_s" not in first["scoring"]
 
 
-async def test_choice_is_told_with_its_date_and_who_made_it(app: rest.Rest):
-    path, admin = await fleet(app)
+async def test_choice_is_told_with_its_date_and_who_made_it(app: rest.Rest, path, admin):
     before = await app.get(admin, path)
     now = await app.call(admin, "PUT", path, {"policy": 2})
     app.now_ms += 1_000
@@ -52,8 +55,7 @@ async def test_choice_is_told_with_its_date_and_who_made_it(app: rest.Rest):
     assert after == {**of_settings, "choices": [chosen, ended]}
 
 
-async def test_choice_of_the_service_holds_where_the_company_has_none(app: rest.Rest):
-    path, admin = await fleet(app)
+async def test_choice_of_the_service_holds_where_the_company_has_none(app: rest.Rest, path, admin):
     await app.store.write(lambda tx: policies.choose(tx, Kind.SERVICE_TYPE, "taxi", 4, from_ms=0, now_ms=app.now_ms))
     by_service = await app.get(admin, path)
     await app.call(admin, "PUT", path, {"policy": 2})
@@ -81,8 +83,7 @@ async def test_nothing_is_in_force_before_anything_was_scored(app: rest.Rest):
     }
 
 
-async def test_choice_stands_in_the_history_of_the_company(app: rest.Rest):
-    path, admin = await fleet(app)
+async def test_choice_stands_in_the_history_of_the_company(app: rest.Rest, path, admin):
     await app.call(admin, "PUT", path, {"policy": 2, "fromTime": 1})
     await app.call(admin, "PUT", path, {"policy": 4, "fromTime": 1_790_812_800_000})
     company = path.split("/")[-2]
@@ -111,8 +112,7 @@ async def test_choice_stands_in_the_history_of_the_company(app: rest.Rest):
         ({"policy": 2, "fromTime": LATEST_MS + 1}, 31, "fromTime"),
     ],
 )
-async def test_wrong_choice_names_the_field_and_changes_nothing(app: rest.Rest, body, code, field):
-    path, admin = await fleet(app)
+async def test_wrong_choice_names_the_field_and_changes_nothing(app: rest.Rest, path, admin, body, code, field):
     answer = await app.call(admin, "PUT", path, body)
     after = await app.get(admin, path)
 
@@ -122,23 +122,18 @@ async def test_wrong_choice_names_the_field_and_changes_nothing(app: rest.Rest, 
 
 
 @pytest.mark.parametrize("at", [0, LATEST_MS])
-async def test_first_and_last_date_can_be_chosen(app: rest.Rest, at):
-    path, admin = await fleet(app)
-
+async def test_first_and_last_date_can_be_chosen(app: rest.Rest, path, admin, at):
     assert (await app.call(admin, "PUT", path, {"policy": 2, "fromTime": at})).json()["choices"][0]["fromTime"] == at
 
 
 @pytest.mark.parametrize(("body", "code"), [({}, 31), ({"policy": None}, 31), ({"policy": 9}, 31)])
-async def test_preview_needs_a_policy_that_there_is(app: rest.Rest, body, code):
-    path, admin = await fleet(app)
+async def test_preview_needs_a_policy_that_there_is(app: rest.Rest, path, admin, body, code):
     answer = await app.call(admin, "POST", f"{path}/preview", body)
 
     assert (answer.status_code, answer.json()["errorCode"]) == (400, code)
 
 
-async def test_preview_of_a_company_without_trips_is_empty(app: rest.Rest):
-    path, admin = await fleet(app)
-
+async def test_preview_of_a_company_without_trips_is_empty(app: rest.Rest, path, admin):
     assert (await app.call(admin, "POST", f"{path}/preview", {"policy": 2})).json() == {
         "trips": 0,
         "same": 0,
@@ -154,9 +149,8 @@ async def test_preview_of_a_company_without_trips_is_empty(app: rest.Rest):
     }
 
 
-async def test_choices_are_listed_for_companies_and_services_in_reach(app: rest.Rest):
+async def test_choices_are_listed_for_companies_and_services_in_reach(app: rest.Rest, path, admin):
     root = await app.account("root@x.example", Authority.SYS_ADMIN)
-    path, admin = await fleet(app)
     _, stranger = await app.operator("bus")
     await app.store.write(lambda tx: policies.choose(tx, Kind.SERVICE_TYPE, "taxi", 4, from_ms=0, now_ms=1))
     await app.call(admin, "PUT", path, {"policy": 2, "fromTime": 7})
@@ -171,17 +165,15 @@ async def test_choices_are_listed_for_companies_and_services_in_reach(app: rest.
 
 
 @pytest.mark.parametrize(("number", "status"), [("2", 200), ("9", 404), ("x", 404), ("99999999999", 404)])
-async def test_readers_of_driving_data_read_one_policy(app: rest.Rest, number, status):
-    _, admin = await fleet(app)
+async def test_readers_of_driving_data_read_one_policy(app: rest.Rest, admin, number, status):
     answer = await app.call(admin, "GET", f"/api/tre/v1_3/scoring/policy/{number}")
 
     assert answer.status_code == status
     assert answer.json()["policy"] == 2 if status == 200 else answer.json()["errorCode"] == 32
 
 
-async def test_choice_of_a_company_goes_with_it(app: rest.Rest):
+async def test_choice_of_a_company_goes_with_it(app: rest.Rest, path):
     root = await app.account("root@x.example", Authority.SYS_ADMIN)
-    path, _ = await fleet(app)
     await app.call(root, "PUT", path, {"policy": 2})
     company = path.split("/")[-2]
     await app.delete(root, f"/api/tre/v1/company/{company}")

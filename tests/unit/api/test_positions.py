@@ -92,8 +92,7 @@ async def test_vehicle_has_its_position_with_limit_place_and_newest_trip(app: re
     assert (elsewhere["speedLimit"], elsewhere["place"]) == (None, "Side Street, Town")
 
 
-async def test_vehicle_is_shareable_for_those_who_may_share_it(app: rest.Rest):
-    of = await delegating.companies(app)
+async def test_vehicle_is_shareable_for_those_who_may_share_it(app: rest.Rest, of):
     vehicle, sensor = await mounted(app, of.owner)
     driver = await delegating.driver(app, of.owner, "oh")
     director = await delegating.director(app, of.owner, "yu")
@@ -135,8 +134,7 @@ async def test_pages_give_every_vehicle_also_when_all_move_between_them(app: res
     assert dict(answered) == dict.fromkeys(fleet, 38.0)
 
 
-async def test_delegated_vehicle_comes_and_leaves_without_moving(app: rest.Rest):
-    of = await delegating.companies(app)
+async def test_delegated_vehicle_comes_and_leaves_without_moving(app: rest.Rest, of):
     vehicle, sensor = await mounted(app, of.owner)
     await move(app, vehicle, sensor)
     await delegating.register(app, of.owner, of.borrower)
@@ -187,8 +185,7 @@ async def test_managing_director_sees_the_vehicle_while_he_manages_it(app: rest.
 
 
 @pytest.mark.parametrize("deleted", ["vehicle", "sensor"])
-async def test_deleting_erases_the_position_and_tells_everybody_who_saw_it(app: rest.Rest, deleted):
-    of = await delegating.companies(app)
+async def test_deleting_erases_the_position_and_tells_everybody_who_saw_it(app: rest.Rest, of, deleted):
     vehicle, sensor = await mounted(app, of.owner)
     driver = await delegating.driver(app, of.owner, "oh")
     await delegating.give(app, of.owner, driver, vehicle, drive=True)
@@ -232,8 +229,7 @@ async def test_sensor_that_is_on_no_vehicle_takes_no_position_with_it(app: rest.
     assert page == ([vehicle], [])
 
 
-async def test_cursor_of_somebody_else_or_of_long_ago_or_of_nobody_is_refused(app: rest.Rest):
-    of = await delegating.companies(app)
+async def test_cursor_of_somebody_else_or_of_long_ago_or_of_nobody_is_refused(app: rest.Rest, of):
     page = await ask(app, of.operator, of.operator)
     since = page["since"]
     good = base64.urlsafe_b64decode(since + "==")

@@ -124,6 +124,11 @@ def _story(folder: Any, take_back: Any) -> tuple[dict[str, set[str]], dict[str, 
     return before, after
 
 
+@pytest.fixture
+async def story(app: Rest) -> Story:
+    return await _told(app)
+
+
 def test_vehicle_taken_back_is_closed_to_everybody_of_the_company_that_had_it(tmp_path):
     async def take_back(app, story):
         await delegating.take_back(app, story.of.owner, story.of.borrower, story.v)
@@ -157,8 +162,7 @@ def test_driver_whose_right_is_taken_back_keeps_what_that_driver_drove(tmp_path)
     assert after == {**before, "driver of owner": {*OWN_TRIP, *OF_ITS_DRIVER}}
 
 
-async def test_company_keeps_the_pages_of_its_own_drivers_when_the_vehicle_is_taken_back(app: rest.Rest):
-    story = await _told(app)
+async def test_company_keeps_the_pages_of_its_own_drivers_when_the_vehicle_is_taken_back(app: rest.Rest, story):
     story.drove = story.people["driver of borrower"]
     await app.store.write(lambda tx: delegating.now_drove(tx, story.trip, story.drove))
     await delegating.take_back(app, story.of.owner, story.of.borrower, story.v)
@@ -170,9 +174,8 @@ async def test_company_keeps_the_pages_of_its_own_drivers_when_the_vehicle_is_ta
 
 @pytest.mark.parametrize(("name", "opened"), [("borrower", 403), ("driver of borrower", 200), ("owner", 200)])
 async def test_trip_of_a_vehicle_taken_back_opens_by_its_id_to_its_driver_and_not_to_the_drivers_company(
-    app: rest.Rest, name, opened
+    app: rest.Rest, story, name, opened
 ):
-    story = await _told(app)
     driver = story.people["driver of borrower"]
     await app.store.write(lambda tx: delegating.now_drove(tx, story.trip, driver))
     await delegating.take_back(app, story.of.owner, story.of.borrower, story.v)
@@ -184,8 +187,7 @@ async def test_trip_of_a_vehicle_taken_back_opens_by_its_id_to_its_driver_and_no
     assert (listed, status) == (403 if name == "owner" else trips, opened)
 
 
-async def test_vehicle_taken_back_has_no_driver_of_that_company_and_no_right_of_its_people(app: rest.Rest):
-    story = await _told(app)
+async def test_vehicle_taken_back_has_no_driver_of_that_company_and_no_right_of_its_people(app: rest.Rest, story):
     await app.store.write(delegating.drives_now(story.v, story.people["driver of borrower"]))
     before = await app.get(story.of.owner, f"/vehicle/{story.v}")
     await delegating.take_back(app, story.of.owner, story.of.borrower, story.v)
@@ -203,8 +205,7 @@ async def test_vehicle_taken_back_has_no_driver_of_that_company_and_no_right_of_
     assert held == [1, 1, 0, 0]
 
 
-async def test_vehicle_taken_back_keeps_a_driver_of_another_company(app: rest.Rest):
-    story = await _told(app)
+async def test_vehicle_taken_back_keeps_a_driver_of_another_company(app: rest.Rest, story):
     await app.store.write(delegating.drives_now(story.v, story.drove))
     await delegating.take_back(app, story.of.owner, story.of.borrower, story.v)
     vehicle = await app.get(story.of.owner, f"/vehicle/{story.v}")
@@ -212,8 +213,7 @@ async def test_vehicle_taken_back_keeps_a_driver_of_another_company(app: rest.Re
     assert vehicle["currentDriverId"]["id"] == story.drove.user_id
 
 
-async def test_right_on_one_vehicle_outlives_the_delegation_of_another(app: rest.Rest):
-    story = await _told(app)
+async def test_right_on_one_vehicle_outlives_the_delegation_of_another(app: rest.Rest, story):
     second = await delegating.new_vehicle(app, story.of.owner, "second")
     await delegating.delegate(app, story.of.owner, story.of.borrower, second)
     person = story.people["director of borrower"]
@@ -224,8 +224,7 @@ async def test_right_on_one_vehicle_outlives_the_delegation_of_another(app: rest
     assert found == [403, 200]
 
 
-async def test_delegating_again_brings_no_right_back(app: rest.Rest):
-    story = await _told(app)
+async def test_delegating_again_brings_no_right_back(app: rest.Rest, story):
     await delegating.take_back(app, story.of.owner, story.of.borrower, story.v)
     await delegating.delegate(app, story.of.owner, story.of.borrower, story.v)
     found = {name: await story.open_to(name) for name in story.logins if name.endswith("borrower")}

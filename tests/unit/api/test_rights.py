@@ -377,8 +377,7 @@ async def test_managing_director_and_others_who_drive_go_on_when_a_right_is_take
     assert found == expected
 
 
-async def test_rights_of_one_role_are_paged_by_vehicle_number(app: rest.Rest):
-    of = await delegating.companies(app)
+async def test_rights_of_one_role_are_paged_by_vehicle_number(app: rest.Rest, of):
     director = await delegating.director(app, of.owner, "director")
     for number in "4213":
         vehicle_id = await delegating.new_vehicle(app, of.owner, number)

@@ -397,8 +397,7 @@ async def test_driver_reads_the_own_trend_and_not_that_of_the_company(app: rest.
     ] == [(403, 20)] * 2
 
 
-async def test_borrower_reads_the_trend_of_a_vehicle_as_long_as_it_is_delegated(app: rest.Rest):
-    of = await delegating.companies(app)
+async def test_borrower_reads_the_trend_of_a_vehicle_as_long_as_it_is_delegated(app: rest.Rest, of):
     own = Fleet(app, of.owner)
     own.vehicle_id = await own.vehicle(0)
     await own.trip(own.vehicle_id, at(3, 4))

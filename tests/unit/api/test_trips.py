@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from tests.support import journeys, rest
 
 from tripline.domain import ids
@@ -12,14 +13,14 @@ FIRST_MS = rest.NOW_MS
 """2025-10-09 17:53:20 in Seoul."""
 
 
-async def fleet(app):
-    """An operator's administrator, its company id, and the ids of a vehicle and a sensor on it."""
-    _, admin = await app.operator("ace")
+@pytest.fixture
+async def on(app, admin):
+    """The company's id, and the ids of a vehicle and a sensor on it."""
     vehicle = (await app.post(admin, "/vehicle", {"vehicleNo": "12가3456", "mileage": 1}))["id"]["id"]
     body = {"serialNo": "SN-1", "type": "GPS", "credentialsId": "ACE01abcdefghijklmno"}
     sensor = (await app.post(admin, "/sensor", body))["id"]["id"]
     await app.post(admin, f"/sensor/{sensor}/vehicle/{vehicle}")
-    return admin, {"company_id": admin.company_id, "vehicle_id": vehicle, "sensor_id": sensor}
+    return {"company_id": admin.company_id, "vehicle_id": vehicle, "sensor_id": sensor}
 
 
 async def keep(app, work):
@@ -27,8 +28,7 @@ async def keep(app, work):
     return await app.store.write(work)
 
 
-async def test_trip_records_open_and_closed_have_every_field_in_order(app: rest.Rest):
-    admin, on = await fleet(app)
+async def test_trip_records_open_and_closed_have_every_field_in_order(app: rest.Rest, admin, on):
     driver = await app.person(admin, Authority.DRIVER, "oh")
 
     def two_trips(tx):
@@ -77,8 +77,9 @@ async def test_trip_records_open_and_closed_have_every_field_in_order(app: rest.
     assert latest == newest
 
 
-async def test_trip_of_an_unmounted_sensor_has_the_placeholder_and_no_vehicle_to_be_listed_under(app: rest.Rest):
-    admin, on = await fleet(app)
+async def test_trip_of_an_unmounted_sensor_has_the_placeholder_and_no_vehicle_to_be_listed_under(
+    app: rest.Rest, admin, on
+):
     no, trip_id = await keep(
         app, lambda tx: journeys.keep_trip(tx, app.ids, created_ms=FIRST_MS, **{**on, "vehicle_id": None})
     )
@@ -91,10 +92,8 @@ async def test_trip_of_an_unmounted_sensor_has_the_placeholder_and_no_vehicle_to
     assert microtrip["vehicleId"] == {"id": ids.PLACEHOLDER}
 
 
-async def test_microtrips_are_answered_newest_first_with_numbers_where_clients_need_them(app: rest.Rest):
+async def test_microtrips_are_answered_newest_first_with_numbers_where_clients_need_them(app: rest.Rest, admin, on):
     array = [{"lat": 37.5, "lon": "127.0", "sp": "12"}, {"lat": 37.6, "lon": 127.1, "sp": 13, "em": "0A"}]
-
-    admin, on = await fleet(app)
 
     def one_trip(tx):
         no, trip_id = journeys.keep_trip(tx, app.ids, created_ms=FIRST_MS, **on)
@@ -126,7 +125,7 @@ async def test_microtrips_are_answered_newest_first_with_numbers_where_clients_n
     assert latest == newest
 
 
-async def test_pages_of_trips_and_microtrips_visit_every_row_once_in_both_directions(app: rest.Rest):
+async def test_pages_of_trips_and_microtrips_visit_every_row_once_in_both_directions(app: rest.Rest, admin, on):
     async def visited(app, login, path, **query):
         seen, more = [], True
         while more:
@@ -139,7 +138,6 @@ async def test_pages_of_trips_and_microtrips_visit_every_row_once_in_both_direct
 
     expected = [FIRST_MS + at for at in (0, 0, 1, 1, 2)]
     one = [FIRST_MS + 1] * 2
-    admin, on = await fleet(app)
 
     def rows(tx):
         kept = [journeys.keep_trip(tx, app.ids, created_ms=FIRST_MS + at // 2, **on) for at in range(5)]
@@ -163,8 +161,7 @@ async def test_pages_of_trips_and_microtrips_visit_every_row_once_in_both_direct
     assert found == [[expected[::-1], expected, one, []]] * 2
 
 
-async def test_latest_with_nothing_stored_is_not_found(app: rest.Rest):
-    admin, on = await fleet(app)
+async def test_latest_with_nothing_stored_is_not_found(app: rest.Rest, admin, on):
     vehicle = f"/vehicle/{on['vehicle_id']}"
     found = [
         await app.refused(admin, "GET", f"{vehicle}/trip/latest"),
@@ -181,9 +178,7 @@ async def test_latest_with_nothing_stored_is_not_found(app: rest.Rest):
     ]
 
 
-async def test_limit_is_required(app: rest.Rest):
-    admin, on = await fleet(app)
-
+async def test_limit_is_required(app: rest.Rest, admin, on):
     assert await app.refused(admin, "GET", f"/vehicle/{on['vehicle_id']}/trips") == (
         400,
         31,
@@ -191,9 +186,7 @@ async def test_limit_is_required(app: rest.Rest):
     )
 
 
-async def test_trip_by_its_id_says_why_it_has_no_score(app: rest.Rest):
-    admin, on = await fleet(app)
-
+async def test_trip_by_its_id_says_why_it_has_no_score(app: rest.Rest, admin, on):
     def trips(tx):
         return [
             journeys.keep_trip(tx, app.ids, created_ms=FIRST_MS + n, not_scored=reason, **on)[1]

@@ -58,7 +58,8 @@ class Yard:
         return Page(answer.text)
 
 
-async def at_yard(app: Rest) -> Any:
+@pytest.fixture
+async def yard(app: Rest) -> Any:
     _, admin = await app.operator("ace")
     return await Yard(app, admin).filled()
 
@@ -67,8 +68,7 @@ def heading(answer: httpx.Response) -> str:
     return re.search(r"<h1>(.*?)</h1>", answer.text).group(1)  # type: ignore[union-attr]
 
 
-async def test_driver_takes_the_vehicle_of_the_code_and_gives_it_back(app: Rest) -> None:
-    yard = await at_yard(app)
+async def test_driver_takes_the_vehicle_of_the_code_and_gives_it_back(yard: Any) -> None:
     kim = yard.browser("kim")
     asked = await yard.page("kim", yard.path)
     korean = await yard.page("kim", yard.path, **KOREAN)
@@ -88,12 +88,11 @@ async def test_driver_takes_the_vehicle_of_the_code_and_gives_it_back(app: Rest)
     assert "You drive no vehicle now" in empty.text
 
 
-async def test_taking_tells_the_pipeline_of_both_vehicles_as_over_rest(app: Rest, monkeypatch: Any) -> None:
+async def test_taking_tells_the_pipeline_of_both_vehicles_as_over_rest(app: Rest, yard: Any, monkeypatch: Any) -> None:
     sent: list[Any] = []
     monkeypatch.setattr(notifications, "send", lambda _, found: sent.append(list(found)))
     monkeypatch.setattr(notifications, "sensors_changed", lambda sensors: sensors)
 
-    yard = await at_yard(app)
     app = yard.app
     other = await delegating.new_vehicle(app, yard.admin, "34나5678")
     await delegating.give(app, yard.admin, yard.people["kim"], other, drive=True)
@@ -118,9 +117,8 @@ async def test_taking_tells_the_pipeline_of_both_vehicles_as_over_rest(app: Rest
     ],
 )
 async def test_who_may_not_take_it_reads_why_and_changes_nothing(
-    app: Rest, name: str, status: int, told: str, korean: str
+    yard: Any, name: str, status: int, told: str, korean: str
 ) -> None:
-    yard = await at_yard(app)
     await yard.browser("kim").send(yard.path)
     asked = yard.browser(name)
     shown, taken, back, in_korean, drives = (
@@ -139,8 +137,7 @@ async def test_who_may_not_take_it_reads_why_and_changes_nothing(
         assert NUMBER not in shown.text, "a vehicle out of reach keeps its number"
 
 
-async def test_deactivated_vehicle_is_not_taken_but_given_back(app: Rest) -> None:
-    yard = await at_yard(app)
+async def test_deactivated_vehicle_is_not_taken_but_given_back(yard: Any) -> None:
     kim, lee = yard.browser("kim"), yard.browser("lee")
     await kim.send(yard.path)
     await yard.activated(active=False)
@@ -163,8 +160,7 @@ def form_of_button(answer: httpx.Response) -> bool:
     return any((each.get("action") or "").startswith("/drive/") for each in Page(answer.text).all("form"))
 
 
-async def test_director_sees_who_drives_and_replaces_nobody_else(app: Rest) -> None:
-    yard = await at_yard(app)
+async def test_director_sees_who_drives_and_replaces_nobody_else(yard: Any) -> None:
     kim, lee, boss = (yard.browser(name) for name in ("kim", "lee", "boss"))
     await kim.send(yard.path)
     shown = await yard.page("boss", yard.path)
@@ -184,8 +180,7 @@ async def test_director_sees_who_drives_and_replaces_nobody_else(app: Rest) -> N
     assert (late.status_code, "You no longer drive this vehicle" in late.text) == (400, True)
 
 
-async def test_vehicle_taken_back_from_the_company_is_refused_to_its_drivers(app: Rest) -> None:
-    yard = await at_yard(app)
+async def test_vehicle_taken_back_from_the_company_is_refused_to_its_drivers(app: Rest, yard: Any) -> None:
     app, admin = yard.app, yard.admin
     _, partner = await app.partner(admin, "partner@x.example")
     await delegating.register(app, admin, partner)
@@ -204,8 +199,7 @@ async def test_vehicle_taken_back_from_the_company_is_refused_to_its_drivers(app
     assert (gone.status_code, heading(gone)) == (404, "This vehicle no longer exists")
 
 
-async def test_code_leads_through_the_sign_in_back_to_its_page(app: Rest) -> None:
-    yard = await at_yard(app)
+async def test_code_leads_through_the_sign_in_back_to_its_page(yard: Any) -> None:
     path, answer = yard.path, await Browser(yard.app).get(yard.path)
 
     assert answer.status_code == 303
@@ -231,8 +225,7 @@ def drawn(page: Page) -> list[list[int]]:
     return rows
 
 
-async def test_code_holds_the_public_address_of_the_vehicles_page(app: Rest) -> None:
-    yard = await at_yard(app)
+async def test_code_holds_the_public_address_of_the_vehicles_page(yard: Any) -> None:
     address = f"/fleet/vehicles/{yard.vehicle}/code"
     without = await yard.page("admin", address)
     yard.app.change(public_url="https://fleet.example/")

@@ -40,8 +40,7 @@ async def test_company_leads_to_what_it_holds_as_far_as_the_visitor_may_see_it(a
     assert (links, opened) == (found, [200] * 2 * len(found))
 
 
-async def test_operator_is_told_how_much_a_partner_holds(app: rest.Rest):
-    of = await delegating.companies(app)
+async def test_operator_is_told_how_much_a_partner_holds(app: rest.Rest, of):
     for number in ("1", "2"):
         await delegating.new_vehicle(app, of.below, number)
     await delegating.new_vehicle(app, of.owner, "3")
@@ -71,8 +70,7 @@ async def test_director_leads_to_the_list_of_the_vehicles_managed(app: rest.Rest
     assert rows == [f"/fleet/vehicles/{vehicle}"]
 
 
-async def test_person_leads_to_the_list_of_the_vehicles_with_a_right(app: rest.Rest):
-    of = await delegating.companies(app)
+async def test_person_leads_to_the_list_of_the_vehicles_with_a_right(app: rest.Rest, of):
     driver, other = [await delegating.driver(app, of.owner, name) for name in ("kim", "lee")]
     first, second = [await delegating.new_vehicle(app, of.owner, number) for number in ("12", "13")]
     await delegating.new_vehicle(app, of.owner, "14")

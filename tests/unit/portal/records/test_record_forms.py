@@ -392,8 +392,7 @@ async def test_text_that_looks_like_html_is_shown_as_text(app: rest.Rest, path):
         Page(text)
 
 
-async def test_deletion_of_a_vehicle_counts_what_goes_and_wants_its_number(app: rest.Rest):
-    of = await delegating.companies(app)
+async def test_deletion_of_a_vehicle_counts_what_goes_and_wants_its_number(app: rest.Rest, of):
     vehicle = await delegating.new_vehicle(app, of.owner, "12")
     sensor = (await app.post(of.owner, "/sensor", SENSOR))["id"]["id"]
     await app.post(of.owner, f"/sensor/{sensor}/vehicle/{vehicle}")
@@ -500,8 +499,7 @@ async def test_company_without_people_to_choose_is_led_to_registering_one(app: r
     assert f"/fleet/{leads}/new" in Page((await Browser(app, admin).get(f"{vehicle}/{what}")).text).hrefs
 
 
-async def test_company_that_owns_something_is_not_deleted_and_the_page_says_why(app: rest.Rest):
-    of = await delegating.companies(app)
+async def test_company_that_owns_something_is_not_deleted_and_the_page_says_why(app: rest.Rest, of):
     await delegating.new_vehicle(app, of.below)
     browser = Browser(app, of.operator)
     path = f"/fleet/companies/{of.below.company_id}/delete"

@@ -17,14 +17,15 @@ MILD = Rules(scoring=Scoring(harsh_weight=0.1, overspeed_weight=0.01), harsh=Har
 """Policy 4."""
 
 
-async def at_desk(app: rest.Rest) -> Any:
+@pytest.fixture
+async def own(app: rest.Rest) -> Any:
     """Two scored trips, three policies, and the path of the company's page."""
-    own = await trips.cast(app)  # type: ignore[no-untyped-call]
+    made = await trips.cast(app)  # type: ignore[no-untyped-call]
     await app.store.write(lambda tx: policies.keep(tx, MILD, now_ms=1))
-    own.path = f"/scores/companies/{own.admin.company_id}/policy"
-    own.browser = Browser(app, own.admin)
-    own.rest = f"/api/tre/v1_3/company/{own.admin.company_id}/scoring"
-    return own
+    made.path = f"/scores/companies/{made.admin.company_id}/policy"
+    made.browser = Browser(app, made.admin)
+    made.rest = f"/api/tre/v1_3/company/{made.admin.company_id}/scoring"
+    return made
 
 
 async def opened(own: Any, address: str, **headers: str) -> Page:
@@ -40,8 +41,7 @@ async def applied(own: Any, chosen: str, day: str, **more: str) -> Any:
     return await own.browser.post(own.path, {"policy": chosen, "from": day, "shown": state, **more})
 
 
-async def test_policies_are_told_in_words_with_the_one_in_force(app: rest.Rest) -> None:
-    own = await at_desk(app)
+async def test_policies_are_told_in_words_with_the_one_in_force(own: Any) -> None:
     shown, korean = await opened(own, own.path), await opened(own, "/scores/policies", **{"Accept-Language": "ko"})
 
     assert "One harsh start, acceleration, braking or stop in each kilometre leaves 64 of 100 points." in shown.text
@@ -52,8 +52,7 @@ async def test_policies_are_told_in_words_with_the_one_in_force(app: rest.Rest) 
     assert "100점 중 64점이 남습니다" in korean.text
 
 
-async def test_preview_shows_what_rest_answers_and_what_differs(app: rest.Rest) -> None:
-    own = await at_desk(app)
+async def test_preview_shows_what_rest_answers_and_what_differs(own: Any) -> None:
     told = (await own.app.call(own.admin, "POST", f"{own.rest}/preview", {"policy": 4})).json()
     page = await opened(own, f"{own.path}?policy=4&from={TODAY}")
     part = await opened(own, f"{own.path}/preview?policy=4&from={TODAY}", **HTMX)
@@ -70,8 +69,7 @@ async def test_preview_shows_what_rest_answers_and_what_differs(app: rest.Rest) 
 
 
 @pytest.mark.parametrize("rescored", [False, True])
-async def test_policy_is_applied_from_a_day_on_and_its_rescoring_followed(app: rest.Rest, rescored: bool) -> None:
-    own = await at_desk(app)
+async def test_policy_is_applied_from_a_day_on_and_its_rescoring_followed(own: Any, rescored: bool) -> None:
     answer = await applied(own, "4", TODAY, **({"rescore": "1"} if rescored else {}))
     kept = await own.app.get(own.admin, own.rest)
     shown = await opened(own, own.path)
@@ -95,8 +93,7 @@ async def test_policy_is_applied_from_a_day_on_and_its_rescoring_followed(app: r
         assert "Score 2 trips again" in shown.text
 
 
-async def test_own_choice_is_ended_and_a_policy_tried_on_all_trips(app: rest.Rest) -> None:
-    own = await at_desk(app)
+async def test_own_choice_is_ended_and_a_policy_tried_on_all_trips(own: Any) -> None:
     await applied(own, "4", TODAY)
     ended = await applied(own, "none", TODAY)
     tried = await own.browser.post(f"{own.path}/rescore", {"policy": "2"})
@@ -109,8 +106,7 @@ async def test_own_choice_is_ended_and_a_policy_tried_on_all_trips(app: rest.Res
     assert "under way" in Page(again.text).text
 
 
-async def test_choice_of_another_person_meanwhile_is_shown_and_stays(app: rest.Rest) -> None:
-    own = await at_desk(app)
+async def test_choice_of_another_person_meanwhile_is_shown_and_stays(own: Any) -> None:
     shown = await opened(own, f"{own.path}?policy=4")
     (state,) = set(shown.hidden(own.path)["shown"])
     await own.app.call(own.admin, "PUT", own.rest, {"policy": 2})
@@ -126,8 +122,7 @@ async def test_choice_of_another_person_meanwhile_is_shown_and_stays(app: rest.R
     ("sent", "field"),
     [({"policy": "9"}, "policy"), ({"policy": "x"}, "policy"), ({"policy": "4", "from": "5"}, "from")],
 )
-async def test_wrong_choice_is_refused_and_changes_nothing(app: rest.Rest, sent: dict[str, str], field: str) -> None:
-    own = await at_desk(app)
+async def test_wrong_choice_is_refused_and_changes_nothing(own: Any, sent: dict[str, str], field: str) -> None:
     answer, kept = await own.browser.post(own.path, sent), await own.app.get(own.admin, own.rest)
 
     assert answer.status_code == 400
@@ -138,8 +133,7 @@ async def test_wrong_choice_is_refused_and_changes_nothing(app: rest.Rest, sent:
 @pytest.mark.parametrize(
     ("who", "status"), [("admin", 200), ("root", 200), ("director", 403), ("driver", 403), ("stranger", 403)]
 )
-async def test_page_opens_to_those_who_may_choose(app: rest.Rest, who: str, status: int) -> None:
-    own = await at_desk(app)
+async def test_page_opens_to_those_who_may_choose(own: Any, who: str, status: int) -> None:
     _, own.stranger = await own.app.operator("other")
     own.root = await own.app.account("root@x.example", Authority.SYS_ADMIN)
     asked = Browser(own.app, getattr(own, who))

@@ -90,8 +90,7 @@ async def test_chain_is_refused_to_whoever_has_nothing_to_do_with_it_and_to_driv
         await chain(app, login, vehicle)
 
 
-async def test_unknown_vehicle_has_no_chain(app: rest.Rest):
-    of = await delegating.companies(app)
+async def test_unknown_vehicle_has_no_chain(app: rest.Rest, of):
     with pytest.raises(NotFound):
         await chain(app, of.owner, delegating.UNKNOWN)
 

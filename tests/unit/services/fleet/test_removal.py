@@ -142,8 +142,7 @@ async def test_deleted_driver_is_named_nowhere_and_what_was_driven_stays(app: re
     assert told == [(observe.SIGNAL_SENSOR_CHANGED, world.sensor), (observe.SIGNAL_ERASURE_DUE, "")]
 
 
-async def test_deleted_director_leaves_the_vehicles_it_managed(app: rest.Rest):
-    of = await delegating.companies(app)
+async def test_deleted_director_leaves_the_vehicles_it_managed(app: rest.Rest, of):
     director = await delegating.director(app, of.owner, "director")
     vehicle = await delegating.new_vehicle(app, director)
     await app.call(of.owner, "DELETE", f"/director/{director.user_id}")
@@ -193,8 +192,7 @@ async def test_deleted_borrower_gives_back_what_was_delegated_and_goes_with_its_
     assert below
 
 
-async def test_company_that_owned_and_drove_is_named_nowhere_after_all_is_deleted(app: rest.Rest):
-    of = await delegating.companies(app)
+async def test_company_that_owned_and_drove_is_named_nowhere_after_all_is_deleted(app: rest.Rest, of):
     vehicle = await delegating.new_vehicle(app, of.below)
     sensor = (await app.post(of.below, "/sensor", {"serialNo": "S", "type": "GPS", "credentialsId": "S" * 20}))["id"]
     await app.post(of.below, f"/sensor/{sensor['id']}/vehicle/{vehicle}")

@@ -165,8 +165,7 @@ async def test_running_feed_walks_soon_after_a_write_and_not_without_streams(app
     assert (alone, named, moved) == (0, [vehicle], [(vehicle, 35.0)])
 
 
-async def test_delegated_vehicle_comes_with_its_position_and_leaves(app: rest.Rest):
-    of = await delegating.companies(app)
+async def test_delegated_vehicle_comes_with_its_position_and_leaves(app: rest.Rest, of):
     vehicle, sensor = await mounted(app, of.owner, "12가3456")
     await move(app, vehicle, sensor)
     await delegating.register(app, of.owner, of.borrower)
@@ -339,8 +338,7 @@ async def test_most_vehicles_of_a_stream_are_the_first_by_number(app: rest.Rest,
     assert ([each[1] for each in found[0][1]["vehicles"]], found[0][1]["cut"]) == (["1", "2"], True)
 
 
-async def test_names_of_people_beyond_reach_are_left_out(app: rest.Rest):
-    of = await delegating.companies(app)
+async def test_names_of_people_beyond_reach_are_left_out(app: rest.Rest, of):
     vehicle, sensor = await mounted(app, of.owner, "1")
     await move(app, vehicle, sensor)
     director = await delegating.director(app, of.owner, "dora")
