@@ -1,7 +1,4 @@
-"""Calls to devices (spec/rpc 5 and 7).
-
-Not here: the call that the platform itself makes before it mounts a sensor (`mounting.py`).
-"""
+"""Calls to devices (spec/rpc 5 and 7)."""
 
 from litestar.types import ASGIApp
 

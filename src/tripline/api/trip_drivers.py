@@ -1,8 +1,4 @@
-"""The driver of a past trip over REST: reading it with a preview, correcting it, withdrawing the correction.
-
-Not here: who may correct it (`services/scores/corrections.py`), accepting a dispute with another driver
-(`disputes.py`).
-"""
+"""The driver of a past trip over REST: reading it with a preview, correcting it, withdrawing the correction."""
 
 from collections.abc import Callable
 from typing import Final

@@ -3,8 +3,6 @@
 Works with or without a running server; a running server scores the trips that it ends. Importing the same file again
 changes nothing, so an interrupted import is simply repeated; for a device's own messages that is true only while the
 pipeline remembers them.
-
-Not here: the output (`cli/ingest.py`), processing of a batch (`services/bus/batches.py`).
 """
 
 import asyncio

@@ -2,8 +2,6 @@
 
 Both stores must be without a running server, and the target empty: in the end it has a complete, verified copy, or
 nothing.
-
-Not here: copying and comparing rows (`store/database/transfer.py`), the output of the command (`cli/store.py`).
 """
 
 import contextlib

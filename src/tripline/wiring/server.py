@@ -1,8 +1,4 @@
-"""The parts of the server, connected to each other.
-
-Not here: the parts that receive messages (`wiring/ingest.py`), adapters (`wiring/adapters.py`), the order of start and
-stop (`app.py`).
-"""
+"""The parts of the server, connected to each other."""
 
 import time
 import zoneinfo

@@ -2,9 +2,6 @@
 
 It is made from the definitions that the program itself uses: topics and structs of `wire/`, the tables of device
 messages, the names of pushes. `send` and `receive` are from Tripline's point of view.
-
-Not here: the channels (`asyncapi_devices.py`, `asyncapi_customers.py`), the schemas (`asyncapi_schemas.py`), the
-document's address (`api/docs.py`).
 """
 
 from functools import cache

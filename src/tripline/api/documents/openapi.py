@@ -2,8 +2,6 @@
 
 Nothing is written twice: descriptions are docstrings, who may call comes from `domain/access.py`, schemas from the
 structs (`openapi_schemas.py`), errors from the refusals.
-
-Not here: where the document is served (`api/docs.py`).
 """
 
 import inspect

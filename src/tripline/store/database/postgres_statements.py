@@ -2,8 +2,6 @@
 
 They are run by libpq's own calls, with the driver's conversions: a cursor of the driver takes twice the processor time
 (`docs/decisions/707-hot-statements-are-prepared-by-hand.md`).
-
-Not here: when transactions begin and end, and when a connection is replaced (`postgres_threads.py`).
 """
 
 from collections.abc import Iterable, Sequence

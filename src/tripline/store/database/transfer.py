@@ -4,8 +4,6 @@ Each side is one transaction: the source one snapshot, the target all or nothing
 memory is bounded by a few hundred rows. Values are compared exactly: text, bytes and numbers to the last bit.
 
 State of running processes is not copied: the processes themselves, their claims and the messages between them.
-
-Not here: permission for a copy (`maintenance/store_copy.py`), the schema (`store/migrate.py`).
 """
 
 import struct

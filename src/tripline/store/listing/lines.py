@@ -1,8 +1,4 @@
-"""The list of lines of a company's devices, within a scope: lines that exist or existed, and how many they are.
-
-Not here: a single line, which is read with its device (`store/fleet/sensors.py`), its changes
-(`store/lines/lines.py`), finding lines of every company by a number (`numbers.py`).
-"""
+"""The list of lines of a company's devices, within a scope: lines that exist or existed, and how many they are."""
 
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """The list of a company's messages in one state (waiting, dead-lettered, or delivered without confirmation), and how
 many they are.
-
-Not here: sending them again (`store/push/parked.py`), the pusher's reads (`store/push/queue.py`).
 """
 
 from collections.abc import Mapping

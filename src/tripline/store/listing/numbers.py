@@ -1,7 +1,5 @@
 """Sensors by a number of their line, and people by name, e-mail address or telephone number: what begins so, and
 numbers that end so.
-
-Not here: vehicles by number (`vehicles.py`) and sensors by serial number (`sensors.py`), which their lists find.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,6 @@
 """Claims of receivers by sending processes on a shared store, to preserve each receiver's order.
 
-A claim is a lease by the clock of the database; any process may take an expired one. Not here: the messages
-(`queue.py`), the times of taking and renewing (`services/push/claims.py`).
+A claim is a lease by the clock of the database; any process may take an expired one.
 """
 
 from collections.abc import Collection

@@ -3,8 +3,7 @@
 Writers of sums note the days in the same transaction, each in new rows, so scorers never wait for each other here. A
 worker turns the days into periods (`fold`), leases one, reads its members in pages, and replaces its rows.
 
-Percentiles belong to no company, so no function takes a scope. Not here: the worker
-(`services/scores/standing_keeper.py`), trends with their percentiles (`trends.py`).
+Percentiles belong to no company, so no function takes a scope.
 """
 
 import secrets

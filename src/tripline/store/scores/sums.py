@@ -2,8 +2,6 @@
 
 Scores change between `held` and `move`, in one transaction: the row's previous share is subtracted, its new share
 added. A row's own columns give its share, so the order of changes and later changes of its trip do not matter.
-
-Not here: storing scores (`services/scores/results.py`), reading trends for REST (`trends.py`).
 """
 
 from collections.abc import Collection, Iterable, Mapping

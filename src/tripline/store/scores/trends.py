@@ -1,7 +1,6 @@
 """Reads sums of scored trips: the periods of one subject with its percentiles, and several subjects in one period.
 
-The caller checked that the subject is inside the scope. Not here: keeping the sums (`sums.py`), the rows of percentiles
-(`standings.py`) and of rankings (`rankings.py`).
+The caller checked that the subject is inside the scope.
 """
 
 from typing import NamedTuple

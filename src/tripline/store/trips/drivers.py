@@ -1,7 +1,4 @@
-"""The driver of a trip as stored, and giving it another one, with its score, GPS events and sums.
-
-Not here: who may do that (`services/scores/corrections.py`), drivers named by bus messages (`bus_trips.py`).
-"""
+"""The driver of a trip as stored, and giving it another one, with its score, GPS events and sums."""
 
 from typing import Final
 
