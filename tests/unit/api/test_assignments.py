@@ -45,13 +45,12 @@ async def test_managing_director_is_set_replaced_and_unset(app: rest.Rest, admin
     assert steps == [first, first, second, other, PLACEHOLDER, other]
 
 
-async def test_managing_director_is_one_of_the_vehicles_own_company(app: rest.Rest):
-    _, operator = await app.operator("ace")
-    _, owner = await app.partner(operator, "p@p.example")
+async def test_managing_director_is_one_of_the_vehicles_own_company(app: rest.Rest, admin):
+    _, owner = await app.partner(admin, "p@p.example")
     vehicle_id = await vehicle_of(app, owner)
     own = await app.person(owner, Authority.DIRECTOR, "own")
     driver = await app.person(owner, Authority.DRIVER, "driver")
-    foreign = await app.person(operator, Authority.DIRECTOR, "foreign")
+    foreign = await app.person(admin, Authority.DIRECTOR, "foreign")
     await app.post(owner, f"/vehicle/{vehicle_id}/director/{own.user_id}")
     path = f"/vehicle/{vehicle_id}/director"
     found = [
@@ -62,8 +61,8 @@ async def test_managing_director_is_one_of_the_vehicles_own_company(app: rest.Re
             (owner, driver.user_id),
             (owner, UNKNOWN),
             (owner, "1"),
-            (operator, own.user_id),
-            (operator, UNKNOWN),
+            (admin, own.user_id),
+            (admin, UNKNOWN),
             (own, own.user_id),
             (driver, own.user_id),
         )
@@ -72,10 +71,9 @@ async def test_managing_director_is_one_of_the_vehicles_own_company(app: rest.Re
     assert found == [403, 404, 404, 400, 403, 404, 403, 403] * 2
 
 
-async def test_administrator_sets_people_of_the_company_and_holders_of_a_right(app: rest.Rest):
-    _, operator = await app.operator("ace")
-    _, owner = await app.partner(operator, "p@p.example")
-    _, borrower = await app.partner(operator, "r@r.example")
+async def test_administrator_sets_people_of_the_company_and_holders_of_a_right(app: rest.Rest, admin):
+    _, owner = await app.partner(admin, "p@p.example")
+    _, borrower = await app.partner(admin, "r@r.example")
     vehicle_id = await vehicle_of(app, owner)
     await delegate(app, vehicle_id, owner, borrower)
     driver = await app.person(owner, Authority.DRIVER, "driver")

@@ -117,14 +117,13 @@ async def test_pic_email_of_a_change_is_contact_data_and_changes_no_login(app: r
     assert found == ("d@ace.example", [200, 200], "admin@ace.example")
 
 
-async def test_operator_changes_and_deletes_partners_of_partners_but_they_not_each_other(app: rest.Rest):
-    _, operator = await app.operator("ace")
-    _, p = await app.partner(operator, "p@p.example")
+async def test_operator_changes_and_deletes_partners_of_partners_but_they_not_each_other(app: rest.Rest, admin):
+    _, p = await app.partner(admin, "p@p.example")
     _, q = await app.partner(p, "q@q.example")
     company = f"/company/{q.company_id}"
     refused = [await app.refused(p, method, company, {}) for method in ("PUT", "DELETE")]
     own = [await app.call(q, method, company, {}) for method in ("PUT", "DELETE")]
-    done = [await app.call(operator, method, company, {"name": "Q 2"}) for method in ("PUT", "DELETE")]
+    done = [await app.call(admin, method, company, {"name": "Q 2"}) for method in ("PUT", "DELETE")]
     own, (changed, deleted) = [answer.status_code for answer in own], [answer.json() for answer in done]
 
     assert refused == [(403, 20, "This company is outside your reach.")] * 2
@@ -141,16 +140,15 @@ async def test_company_that_would_delete_itself_is_told_who_does(app: rest.Rest)
     assert found == [(403, 20, told)] * 2
 
 
-async def test_operator_never_deletes_itself_but_the_platform_does(app: rest.Rest):
-    _, operator = await app.operator("ace")
+async def test_operator_never_deletes_itself_but_the_platform_does(app: rest.Rest, admin):
     root = await app.account("root@x.example", Authority.SYS_ADMIN)
-    company = f"/company/{operator.company_id}"
-    refused = await app.refused(operator, "DELETE", company)
+    company = f"/company/{admin.company_id}"
+    refused = await app.refused(admin, "DELETE", company)
     deleted = await app.call(root, "DELETE", company)
     deleted, gone, token, again = (
         deleted.json(),
         await app.refused(root, "GET", company),
-        await app.refused(operator, "GET", "/company/me"),
+        await app.refused(admin, "GET", "/company/me"),
         (await app.operator("ace"))[0]["serviceType"],
     )
 
@@ -182,14 +180,13 @@ async def test_company_in_use_is_not_deleted(app: rest.Rest):
     assert left == [{}, {}]
 
 
-async def test_deleted_company_leaves_no_reference_and_partners_it_registered(app: rest.Rest):
-    _, operator = await app.operator("ace")
-    _, p = await app.partner(operator, "p@p.example")
+async def test_deleted_company_leaves_no_reference_and_partners_it_registered(app: rest.Rest, admin):
+    _, p = await app.partner(admin, "p@p.example")
     _, q = await app.partner(p, "q@q.example")
     driver = await app.person(p, Authority.DRIVER, "han")
-    await app.call(operator, "DELETE", f"/company/{p.company_id}")
+    await app.call(admin, "DELETE", f"/company/{p.company_id}")
     found = await dangling.left(app.store, p.company_id, p.user_id, driver.user_id)
-    left, operator_id = await app.get(q, "/company/me"), operator.company_id
+    left, operator_id = await app.get(q, "/company/me"), admin.company_id
 
     assert found == {}
     assert left["masterId"]["id"] == operator_id

@@ -77,22 +77,21 @@ async def test_pages_of_events_visit_every_event_of_the_vehicle_once(app: rest.R
     assert within == [AT + 1] * 3
 
 
-async def test_event_refusals_come_in_order(app: rest.Rest):
-    _, ace = await app.operator("ace")
+async def test_event_refusals_come_in_order(app: rest.Rest, admin):
     _, other = await app.operator("other")
-    mine, second = [await delegating.new_vehicle(app, ace, number) for number in ("1", "2")]
+    mine, second = [await delegating.new_vehicle(app, admin, number) for number in ("1", "2")]
     elsewhere = await app.store.write(lambda tx: journeys.keep_event(tx, app.ids, created_ms=AT, vehicle_id=second))
     path = f"/vehicle/{mine}/events"
     found = [
         (await app.refused(login, "GET", where, **query))[:2]
         for login, where, query in (
             (None, "/vehicle/x/events", {}),
-            (ace, "/vehicle/x/events", {}),
-            (ace, f"/vehicle/{delegating.UNKNOWN}/events", {}),
+            (admin, "/vehicle/x/events", {}),
+            (admin, f"/vehicle/{delegating.UNKNOWN}/events", {}),
             (other, path, {}),
-            (ace, path, {}),
-            (ace, path, {"limit": 0}),
-            (ace, path, {"limit": 1, "idOffset": elsewhere}),
+            (admin, path, {}),
+            (admin, path, {"limit": 0}),
+            (admin, path, {"limit": 1, "idOffset": elsewhere}),
         )
     ]
 
@@ -107,18 +106,17 @@ async def test_event_refusals_come_in_order(app: rest.Rest):
     ]
 
 
-async def test_trip_is_read_by_its_id(app: rest.Rest):
-    _, ace = await app.operator("ace")
+async def test_trip_is_read_by_its_id(app: rest.Rest, admin):
     _, other = await app.operator("other")
-    vehicle_id = await delegating.new_vehicle(app, ace)
-    on = {"company_id": ace.company_id, "vehicle_id": vehicle_id}
+    vehicle_id = await delegating.new_vehicle(app, admin)
+    on = {"company_id": admin.company_id, "vehicle_id": vehicle_id}
     _, trip_id = await app.store.write(lambda tx: journeys.keep_trip(tx, app.ids, created_ms=AT, **on))
     read, latest, *refusals = (
-        await app.get(ace, f"/trip/{trip_id.upper()}"),
-        await app.get(ace, f"/vehicle/{vehicle_id}/trip/latest"),
+        await app.get(admin, f"/trip/{trip_id.upper()}"),
+        await app.get(admin, f"/vehicle/{vehicle_id}/trip/latest"),
         (await app.refused(other, "GET", f"/trip/{trip_id}"))[:2],
-        (await app.refused(ace, "GET", f"/trip/{delegating.UNKNOWN}"))[:2],
-        (await app.refused(ace, "GET", "/trip/x"))[:2],
+        (await app.refused(admin, "GET", f"/trip/{delegating.UNKNOWN}"))[:2],
+        (await app.refused(admin, "GET", "/trip/x"))[:2],
     )
 
     assert read == {**latest, "notScored": None, "limitKnown": None, "harshKnown": None, "quality": None}

@@ -265,13 +265,12 @@ async def test_deleted_person_leaves_events_without_name_and_values(app: rest.Re
     ]
 
 
-async def test_deleted_company_leaves_no_names_of_people(app: rest.Rest):
-    _, operator = await app.operator("ace")
-    partner, _ = await app.partner(operator, "pic@partner.example", name="Partner")
+async def test_deleted_company_leaves_no_names_of_people(app: rest.Rest, admin):
+    partner, _ = await app.partner(admin, "pic@partner.example", name="Partner")
     path = f"/company/{partner['id']['id']}"
-    await app.call(operator, "PUT", path, {"picPhone": "010-7777-7777"})
-    await app.delete(operator, path)
-    found = [told(entry) for entry in await entries(app, operator, path)]
+    await app.call(admin, "PUT", path, {"picPhone": "010-7777-7777"})
+    await app.delete(admin, path)
+    found = [told(entry) for entry in await entries(app, admin, path)]
     await dangling.left(app.store, partner["id"]["id"])
     rows = await app.store.read(lambda tx: tx.all(select(history.c.changes)))
     kept = "".join(row.changes or "" for row in rows)

@@ -109,13 +109,12 @@ async def test_sensor_on_a_vehicle_stays_on_it_when_it_needs_activation_from_now
     assert again[:2] == (409, 2)
 
 
-async def test_who_may_change_and_delete_is_told_before_what_is_wrong_with_the_body(app: rest.Rest):
-    _, ace = await app.operator("ace")
-    _, partner = await app.partner(ace, "p@partner.example")
+async def test_who_may_change_and_delete_is_told_before_what_is_wrong_with_the_body(app: rest.Rest, admin):
+    _, partner = await app.partner(admin, "p@partner.example")
     sensor = await registered(app, partner)
     director = await app.person(partner, Authority.DIRECTOR, "han")
     path = f"/sensor/{sensor['id']['id']}"
-    asked = [(None, path), (director, path), (ace, path), (partner, "/sensor/x"), (partner, f"/sensor/{UNKNOWN}")]
+    asked = [(None, path), (director, path), (admin, path), (partner, "/sensor/x"), (partner, f"/sensor/{UNKNOWN}")]
     found = [
         [(await app.refused(login, method, where, b"{"))[:2] for login, where in asked] for method in ("PUT", "DELETE")
     ]
@@ -137,28 +136,27 @@ async def test_g8_unmounting_gives_the_sensor_back_as_it_was(app: rest.Rest, adm
     assert told == [(observe.SIGNAL_SENSOR_CHANGED, before["id"]["id"])] * 2
 
 
-async def test_unmounting_refusals_come_in_order_and_change_nothing(app: rest.Rest):
-    _, ace = await app.operator("ace")
+async def test_unmounting_refusals_come_in_order_and_change_nothing(app: rest.Rest, admin):
     _, other = await app.operator("other")
-    sensor, free = await registered(app, ace), await registered(app, ace, serialNo="2", credentialsId=OTHER_TOKEN)
-    here, there = await vehicle(app, ace), await vehicle(app, ace, "2")
+    sensor, free = await registered(app, admin), await registered(app, admin, serialNo="2", credentialsId=OTHER_TOKEN)
+    here, there = await vehicle(app, admin), await vehicle(app, admin, "2")
     foreign = await vehicle(app, other)
-    director = await app.person(ace, Authority.DIRECTOR, "han")
+    director = await app.person(admin, Authority.DIRECTOR, "han")
     path = f"/sensor/{sensor['id']['id']}/vehicle"
-    await app.post(ace, f"{path}/{here}")
+    await app.post(admin, f"{path}/{here}")
     refusals = [
         await app.refused(director, "DELETE", "/sensor/x/vehicle"),
-        await app.refused(ace, "DELETE", "/sensor/x/vehicle"),
-        await app.refused(ace, "DELETE", f"{path}/x"),
-        await app.refused(ace, "DELETE", f"{path}/{UNKNOWN}"),
-        await app.refused(ace, "DELETE", f"/sensor/{UNKNOWN}/vehicle/{here}"),
+        await app.refused(admin, "DELETE", "/sensor/x/vehicle"),
+        await app.refused(admin, "DELETE", f"{path}/x"),
+        await app.refused(admin, "DELETE", f"{path}/{UNKNOWN}"),
+        await app.refused(admin, "DELETE", f"/sensor/{UNKNOWN}/vehicle/{here}"),
         await app.refused(other, "DELETE", path),
-        await app.refused(ace, "DELETE", f"{path}/{foreign}"),
-        await app.refused(ace, "DELETE", f"{path}/{there}"),
-        await app.refused(ace, "DELETE", f"/sensor/{free['id']['id']}/vehicle"),
-        await app.refused(ace, "DELETE", f"/sensor/{free['id']['id']}/vehicle/{here}"),
+        await app.refused(admin, "DELETE", f"{path}/{foreign}"),
+        await app.refused(admin, "DELETE", f"{path}/{there}"),
+        await app.refused(admin, "DELETE", f"/sensor/{free['id']['id']}/vehicle"),
+        await app.refused(admin, "DELETE", f"/sensor/{free['id']['id']}/vehicle/{here}"),
     ]
-    mounted_on = (await app.get(ace, f"/sensor/{sensor['id']['id']}"))["vehicleId"]
+    mounted_on = (await app.get(admin, f"/sensor/{sensor['id']['id']}"))["vehicleId"]
 
     assert [refusal[:2] for refusal in refusals[:7]] == [
         (403, 20),
@@ -289,24 +287,23 @@ async def test_unmounted_list_goes_on_after_its_last_item(app: rest.Rest, admin)
     assert (first["hasNext"], second["hasNext"]) == (True, False)
 
 
-async def test_carrier_linked_sensor_has_its_line_in_the_record_and_is_found_by_number(app: rest.Rest):
-    _, ace = await app.operator("ace")
+async def test_carrier_linked_sensor_has_its_line_in_the_record_and_is_found_by_number(app: rest.Rest, admin):
     _, other = await app.operator("other")
-    plain = await registered(app, ace, additionalInfo="spare")
+    plain = await registered(app, admin, additionalInfo="spare")
     await line_of(app, plain)
     path = f"/sensor/{plain['id']['id']}"
     found = {
         "plain": plain,
-        "linked": await app.get(ace, path),
-        "by number": await app.get(ace, "/sensor", mdn="01212345678"),
-        "listed": (await app.get(ace, "/sensors", limit=1))["data"][0],
+        "linked": await app.get(admin, path),
+        "by number": await app.get(admin, "/sensor", mdn="01212345678"),
+        "listed": (await app.get(admin, "/sensors", limit=1))["data"][0],
         "foreign": (await app.refused(other, "GET", "/sensor", mdn="01212345678"))[:2],
-        "unknown": (await app.refused(ace, "GET", "/sensor", mdn="01200000000"))[:2],
-        "both": (await app.refused(ace, "GET", "/sensor", mdn="01212345678", serialNo="SN-1"))[:2],
-        "no token": await put(app, ace, plain, credentialsId=None, additionalInfo={"extra": "van"}),
-        "as text": (await put(app, ace, plain, additionalInfo="lorry"))["additionalInfo"]["extra"],
-        "echoed": (await put(app, ace, plain, additionalInfo={"imsi": "450061"}))["additionalInfo"]["extra"],
-        "cleared": (await put(app, ace, plain, additionalInfo={"extra": None}))["additionalInfo"]["extra"],
+        "unknown": (await app.refused(admin, "GET", "/sensor", mdn="01200000000"))[:2],
+        "both": (await app.refused(admin, "GET", "/sensor", mdn="01212345678", serialNo="SN-1"))[:2],
+        "no token": await put(app, admin, plain, credentialsId=None, additionalInfo={"extra": "van"}),
+        "as text": (await put(app, admin, plain, additionalInfo="lorry"))["additionalInfo"]["extra"],
+        "echoed": (await put(app, admin, plain, additionalInfo={"imsi": "450061"}))["additionalInfo"]["extra"],
+        "cleared": (await put(app, admin, plain, additionalInfo={"extra": None}))["additionalInfo"]["extra"],
     }
 
     info = {"extra": "spare", "subscription": "LTEM", "imsi": "450061", "iccid": "8982"}

@@ -128,12 +128,11 @@ async def test_whoever_sees_a_sensor_on_a_delegated_vehicle_does_not_see_where_i
     assert owner["attributes"] == {"cm": {"fw": 1}}
 
 
-async def test_refusals_come_in_order(app: rest.Rest):
-    _, ace = await app.operator("ace")
+async def test_refusals_come_in_order(app: rest.Rest, admin):
     _, other = await app.operator("other")
-    sensor_id, _ = await mounted(app, ace)
-    driver = await app.person(ace, Authority.DRIVER, "oh")
-    asked = [(None, "x"), (driver, "x"), (ace, "x"), (ace, delegating.UNKNOWN), (other, sensor_id)]
+    sensor_id, _ = await mounted(app, admin)
+    driver = await app.person(admin, Authority.DRIVER, "oh")
+    asked = [(None, "x"), (driver, "x"), (admin, "x"), (admin, delegating.UNKNOWN), (other, sensor_id)]
     found = [(await app.refused(login, "GET", f"/sensor/{asked_for}/latest"))[:2] for login, asked_for in asked]
 
     assert found == [(401, 10), (403, 20), (400, 31), (404, 32), (403, 20)]

@@ -108,25 +108,24 @@ async def test_g11_mounting_ignores_a_body_that_is_no_json(app: rest.Rest, admin
     assert found["status"] == "ACTIVATED"
 
 
-async def test_mounting_refusals_come_in_order_and_change_nothing(app: rest.Rest):
-    _, ace = await app.operator("ace")
+async def test_mounting_refusals_come_in_order_and_change_nothing(app: rest.Rest, admin):
     _, other = await app.operator("other")
-    vehicle_id, sensor_id = await vehicle_and_sensor(app, ace)
+    vehicle_id, sensor_id = await vehicle_and_sensor(app, admin)
     foreign = (await app.post(other, "/vehicle", {"vehicleNo": "9", "mileage": 1}))["id"]["id"]
-    second = (await app.post(ace, "/vehicle", {"vehicleNo": "2", "mileage": 1}))["id"]["id"]
-    director = await app.person(ace, Authority.DIRECTOR, "han")
+    second = (await app.post(admin, "/vehicle", {"vehicleNo": "2", "mileage": 1}))["id"]["id"]
+    director = await app.person(admin, Authority.DIRECTOR, "han")
     refusals = [
         await app.refused(director, "POST", f"/sensor/x/vehicle/{vehicle_id}"),
-        await app.refused(ace, "POST", f"/sensor/x/vehicle/{vehicle_id}"),
-        await app.refused(ace, "POST", f"/sensor/{UNKNOWN}/vehicle/x"),
-        await app.refused(ace, "POST", f"/sensor/{UNKNOWN}/vehicle/{vehicle_id}"),
+        await app.refused(admin, "POST", f"/sensor/x/vehicle/{vehicle_id}"),
+        await app.refused(admin, "POST", f"/sensor/{UNKNOWN}/vehicle/x"),
+        await app.refused(admin, "POST", f"/sensor/{UNKNOWN}/vehicle/{vehicle_id}"),
         await app.refused(other, "POST", f"/sensor/{sensor_id}/vehicle/{UNKNOWN}"),
-        await app.refused(ace, "POST", f"/sensor/{sensor_id}/vehicle/{foreign}"),
+        await app.refused(admin, "POST", f"/sensor/{sensor_id}/vehicle/{foreign}"),
         await app.refused(other, "POST", f"/sensor/{sensor_id}/vehicle/{foreign}"),
     ]
-    await app.post(ace, f"/sensor/{sensor_id}/vehicle/{vehicle_id}")
-    refusals.append(await app.refused(ace, "POST", f"/sensor/{sensor_id}/vehicle/{second}"))
-    vehicle, told = (await app.get(ace, f"/sensor/{sensor_id}"))["vehicleId"], app.signals.told
+    await app.post(admin, f"/sensor/{sensor_id}/vehicle/{vehicle_id}")
+    refusals.append(await app.refused(admin, "POST", f"/sensor/{sensor_id}/vehicle/{second}"))
+    vehicle, told = (await app.get(admin, f"/sensor/{sensor_id}"))["vehicleId"], app.signals.told
 
     assert [refusal[:2] for refusal in refusals] == [
         (403, 20),

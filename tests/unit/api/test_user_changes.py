@@ -157,13 +157,12 @@ async def test_director_is_found_among_the_drivers_but_a_driver_is_no_director(a
 
 
 @pytest.mark.parametrize("role", ROLES)
-async def test_only_the_own_company_deletes_its_people(app: rest.Rest, role):
-    _, operator = await app.operator("ace")
-    _, p = await app.partner(operator, "p@p.example")
+async def test_only_the_own_company_deletes_its_people(app: rest.Rest, admin, role):
+    _, p = await app.partner(admin, "p@p.example")
     person = await app.person(p, role, "han")
     path = f"/{role.lower()}/{person.user_id}"
     refused, deleted, token, again, found, log_in_again = (
-        [(await app.refused(login, "DELETE", path))[:2] for login in (operator, person)],
+        [(await app.refused(login, "DELETE", path))[:2] for login in (admin, person)],
         (await app.call(p, "DELETE", path)).json(),
         (await app.refused(person, "GET", path))[:2],
         await app.refused(p, "DELETE", path),

@@ -55,9 +55,8 @@ async def test_h5_email_is_unique_among_all_accounts(app: rest.Rest):
     ]
 
 
-async def test_only_administrators_register_people(app: rest.Rest):
-    _, ace = await app.operator("ace")
-    people = [await app.person(ace, role, role.lower()) for role in (Authority.DIRECTOR, Authority.DRIVER)]
+async def test_only_administrators_register_people(app: rest.Rest, admin):
+    people = [await app.person(admin, role, role.lower()) for role in (Authority.DIRECTOR, Authority.DRIVER)]
     people.append(await app.account("root@x.example", Authority.SYS_ADMIN))
     people.append(await app.account("granted@x.example", Authority.COMPANY_ADMIN))
     found = [await app.refused(login, "POST", path, BODY) for login in people for path in ("/director", "/driver")]
@@ -65,17 +64,15 @@ async def test_only_administrators_register_people(app: rest.Rest):
     assert [refusal[:2] for refusal in found] == [(403, 20)] * 8
 
 
-async def test_driver_with_the_placeholder_id_or_an_administrators_is_unknown(app: rest.Rest):
-    _, ace = await app.operator("ace")
-    found = [await app.refused(ace, "GET", f"/driver/{user_id}") for user_id in (ids.PLACEHOLDER, ace.user_id)]
+async def test_driver_with_the_placeholder_id_or_an_administrators_is_unknown(app: rest.Rest, admin):
+    found = [await app.refused(admin, "GET", f"/driver/{user_id}") for user_id in (ids.PLACEHOLDER, admin.user_id)]
 
     assert found == [(404, 32, "There is no driver with this id.")] * 2
 
 
-async def test_records_never_show_a_password(app: rest.Rest):
-    _, ace = await app.operator("ace")
-    registered = await app.call(ace, "POST", "/driver", BODY)
-    found = registered.text, (await app.call(ace, "GET", f"/driver/{registered.json()['id']['id']}")).text
+async def test_records_never_show_a_password(app: rest.Rest, admin):
+    registered = await app.call(admin, "POST", "/driver", BODY)
+    found = registered.text, (await app.call(admin, "GET", f"/driver/{registered.json()['id']['id']}")).text
 
     for text in found:
         assert "pass phrase" not in text

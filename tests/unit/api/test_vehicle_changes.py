@@ -142,16 +142,15 @@ async def test_ownership_is_told_before_the_body(app: rest.Rest, admin):
     assert found == [(403, 20), (404, 32), (400, 31), (400, 31)]
 
 
-async def test_vehicle_is_found_by_its_number_in_the_callers_service_type(app: rest.Rest):
-    _, operator = await app.operator("ace")
-    _, partner = await app.partner(operator, "p@p.example")
-    _, stranger = await app.partner(operator, "s@s.example")
+async def test_vehicle_is_found_by_its_number_in_the_callers_service_type(app: rest.Rest, admin):
+    _, partner = await app.partner(admin, "p@p.example")
+    _, stranger = await app.partner(admin, "s@s.example")
     _, other = await app.operator("other")
     number = "12가 3456&b=c"
     record = await app.post(partner, "/vehicle", {"vehicleNo": number, "mileage": 1})
     await vehicle_of(app, other, "X")
     found, foreign, part, elsewhere, empty, missing = (
-        [await app.get(login, "/vehicle", vehicleNo=number) for login in (partner, operator)],
+        [await app.get(login, "/vehicle", vehicleNo=number) for login in (partner, admin)],
         await app.refused(stranger, "GET", "/vehicle", vehicleNo=number),
         await app.refused(partner, "GET", "/vehicle", vehicleNo="12"),
         await app.refused(partner, "GET", "/vehicle", vehicleNo="X"),
@@ -183,17 +182,16 @@ async def test_g9_activation_moves_the_state_and_again_changes_nothing(app: rest
     ]
 
 
-async def test_vehicle_is_activated_by_who_directs_or_holds_it(app: rest.Rest):
-    _, operator = await app.operator("ace")
-    _, owner = await app.partner(operator, "p@p.example")
-    _, stranger = await app.partner(operator, "s@s.example")
+async def test_vehicle_is_activated_by_who_directs_or_holds_it(app: rest.Rest, admin):
+    _, owner = await app.partner(admin, "p@p.example")
+    _, stranger = await app.partner(admin, "s@s.example")
     path = f"/vehicle/{(vehicle_id := await vehicle_of(app, owner))}"
     director = await app.person(owner, Authority.DIRECTOR, "director")
     delegated = await app.person(stranger, Authority.DIRECTOR, "delegated")
     driver = await app.person(owner, Authority.DRIVER, "driver")
     await give_right(app, vehicle_id, delegated, "DELEGATED_DIRECTOR")
     await give_right(app, vehicle_id, driver, "DRIVER")
-    logins = (operator, owner, stranger, director, delegated, driver)
+    logins = (admin, owner, stranger, director, delegated, driver)
     found = [(await app.call(login, "POST", f"{path}/activate")).status_code for login in logins]
 
     assert found == [200, 200, 403, 403, 200, 403]
@@ -204,12 +202,11 @@ async def counted(app, login, **query):
     return answer.json().get("count", answer.status_code)
 
 
-async def test_counts_hold_what_the_caller_may_see(app: rest.Rest):
-    _, operator = await app.operator("ace")
-    _, owner = await app.partner(operator, "p@p.example")
-    _, borrower = await app.partner(operator, "r@r.example")
+async def test_counts_hold_what_the_caller_may_see(app: rest.Rest, admin):
+    _, owner = await app.partner(admin, "p@p.example")
+    _, borrower = await app.partner(admin, "r@r.example")
     _, other = await app.operator("other")
-    await vehicle_of(app, operator, "op")
+    await vehicle_of(app, admin, "op")
     await vehicle_of(app, other, "x")
     first, second, _ = [await vehicle_of(app, owner, number) for number in "123"]
     await delegate(app, first, owner, borrower)
@@ -219,7 +216,7 @@ async def test_counts_hold_what_the_caller_may_see(app: rest.Rest):
     await app.post(owner, f"/vehicle/{second}/director/{director.user_id}")
     await give_right(app, first, director, "DELEGATED_DIRECTOR")
     await give_right(app, first, driver, "DRIVER")
-    logins = (operator, owner, borrower, other, director, driver, idle)
+    logins = (admin, owner, borrower, other, director, driver, idle)
     both = {"companyId": owner.company_id, "serviceType": "ace"}
     queries = ({}, {"companyId": owner.company_id}, both, {"serviceType": "ace"}, {"companyId": UNKNOWN})
     own, of_owner, of_both, of_type, unknown = [

@@ -99,20 +99,19 @@ async def test_rule_3_vehicle_of_a_partner_can_be_read_by_the_operator(app: rest
     assert read == registered
 
 
-async def test_checks_run_in_order_token_role_id_existence_ownership_body(app: rest.Rest):
-    _, ace = await app.operator("ace")
+async def test_checks_run_in_order_token_role_id_existence_ownership_body(app: rest.Rest, admin):
     _, other = await app.operator("other")
-    driver = await app.person(ace, Authority.DRIVER, "oh")
+    driver = await app.person(admin, Authority.DRIVER, "oh")
     foreign = await app.post(other, "/vehicle", {"vehicleNo": "1", "mileage": 1})
     granted = await app.account("granted@x.example", Authority.COMPANY_ADMIN)
     refusals = [
         await app.refused(None, "POST", "/vehicle", [1]),
         await app.refused(driver, "POST", "/vehicle", [1]),
         await app.refused(granted, "POST", "/vehicle", [1]),
-        await app.refused(ace, "POST", "/vehicle", [1]),
-        await app.refused(ace, "GET", "/vehicle/not-a-uuid"),
-        await app.refused(ace, "GET", f"/vehicle/{UNKNOWN}"),
-        await app.refused(ace, "GET", f"/vehicle/{foreign['id']['id']}"),
+        await app.refused(admin, "POST", "/vehicle", [1]),
+        await app.refused(admin, "GET", "/vehicle/not-a-uuid"),
+        await app.refused(admin, "GET", f"/vehicle/{UNKNOWN}"),
+        await app.refused(admin, "GET", f"/vehicle/{foreign['id']['id']}"),
     ]
 
     assert [refusal[:2] for refusal in refusals] == [
@@ -126,10 +125,9 @@ async def test_checks_run_in_order_token_role_id_existence_ownership_body(app: r
     ]
 
 
-async def test_read_accepts_the_id_in_upper_case(app: rest.Rest):
-    _, ace = await app.operator("ace")
-    vehicle = await app.post(ace, "/vehicle", {"vehicleNo": "1", "mileage": 1})
-    registered, read = vehicle, await app.get(ace, f"/vehicle/{vehicle['id']['id'].upper()}")
+async def test_read_accepts_the_id_in_upper_case(app: rest.Rest, admin):
+    vehicle = await app.post(admin, "/vehicle", {"vehicleNo": "1", "mileage": 1})
+    registered, read = vehicle, await app.get(admin, f"/vehicle/{vehicle['id']['id'].upper()}")
 
     assert read == registered
 

@@ -461,9 +461,8 @@ async def test_deleted_vehicle_is_nowhere_seen_before_anything_is_erased(app: re
     assert told[-1] == ("erasure.due", "")
 
 
-async def test_deletion_ends_delegations_and_rights_and_is_done_once(app: rest.Rest):
-    _, operator = await app.operator("ace")
-    _, owner = await app.partner(operator, "p@p.example")
+async def test_deletion_ends_delegations_and_rights_and_is_done_once(app: rest.Rest, admin):
+    _, owner = await app.partner(admin, "p@p.example")
     driver = await app.person(owner, Authority.DRIVER, "driver")
     record = await app.post(owner, "/vehicle", {"vehicleNo": "1", "mileage": 1})
     vehicle_id = record["id"]["id"]

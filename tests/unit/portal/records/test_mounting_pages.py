@@ -5,7 +5,7 @@ import re
 import pytest
 from tests.support import delegating, rest
 from tests.support.portal import HTMX, Browser, Page, form_of
-from tests.unit.services.rpc.test_activation import Box, world
+from tests.unit.services.rpc.test_activation import Box
 
 from tripline.ports.devices import Delivery
 from tripline.services.rpc import requests
@@ -24,6 +24,18 @@ async def app(tmp_path, box):
         yield made
 
 
+@pytest.fixture
+async def vehicle(app, of):
+    return await delegating.new_vehicle(app, of.owner)
+
+
+@pytest.fixture
+async def sensor(app, of, vehicle):
+    """One that needs activation."""
+    body = {"serialNo": "S", "type": "OBD", "credentialsId": "x" * 20, "activationRequired": True}
+    return (await app.post(of.owner, "/sensor", body))["id"]["id"]
+
+
 async def plain(app, login):
     """A sensor that needs no activation."""
     body = {"serialNo": "T", "type": "OBD", "credentialsId": "y" * 20}
@@ -36,8 +48,7 @@ def polled(text):
     return part.get("hx-get")
 
 
-async def test_sensor_is_mounted_by_the_number_of_the_vehicle_and_taken_off(app):
-    of, _, vehicle = await world(app)
+async def test_sensor_is_mounted_by_the_number_of_the_vehicle_and_taken_off(app, of, sensor, vehicle):
     sensor = await plain(app, of.owner)
     browser, address = Browser(app, of.owner), f"/fleet/sensors/{sensor}"
     form = Page((await browser.get(f"{address}/mount?vehicle={vehicle}")).text)
@@ -58,9 +69,8 @@ async def test_sensor_is_mounted_by_the_number_of_the_vehicle_and_taken_off(app)
     assert "장착" in again.text
 
 
-async def test_vehicle_without_sensor_leads_to_the_sensors_on_no_vehicle_and_to_their_forms(app):
-    of, needs_activation, vehicle = await world(app)
-    sensor = await plain(app, of.owner)
+async def test_vehicle_without_sensor_leads_to_the_sensors_on_no_vehicle_and_to_their_forms(app, of, sensor, vehicle):
+    needs_activation, sensor = sensor, await plain(app, of.owner)
     mounted = await app.post(of.owner, "/sensor", {"serialNo": "T2", "type": "OBD", "credentialsId": "z" * 20})
     other = await delegating.new_vehicle(app, of.owner, "99나9999")
     browser = Browser(app, of.owner)
@@ -86,8 +96,7 @@ async def test_vehicle_without_sensor_leads_to_the_sensors_on_no_vehicle_and_to_
     assert not any(each.endswith("/sensor") for each in with_one.hrefs)
 
 
-async def test_form_suggests_numbers_that_begin_with_what_is_typed_up_to_a_few(app, monkeypatch):
-    of, sensor, _ = await world(app)
+async def test_form_suggests_numbers_that_begin_with_what_is_typed_up_to_a_few(app, of, sensor, monkeypatch):
     for number in ("12가3457", "99나0001"):
         await delegating.new_vehicle(app, of.owner, number)
     browser, address = Browser(app, of.owner), f"/fleet/sensors/{sensor}/mount"
@@ -107,8 +116,7 @@ async def test_form_suggests_numbers_that_begin_with_what_is_typed_up_to_a_few(a
 
 
 @pytest.mark.parametrize(("number", "told"), [("", "Vehicle number"), ("99X", "no vehicle with this number")])
-async def test_number_that_leads_nowhere_is_told_at_the_field_and_stays(app, number, told):
-    of, sensor, _ = await world(app)
+async def test_number_that_leads_nowhere_is_told_at_the_field_and_stays(app, of, sensor, number, told):
     answer = await Browser(app, of.owner).send(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": number})
 
     assert answer.status_code == 400
@@ -116,8 +124,7 @@ async def test_number_that_leads_nowhere_is_told_at_the_field_and_stays(app, num
     assert f'value="{number}"' in answer.text
 
 
-async def test_activation_is_followed_without_reload_until_it_is_done(app, box):
-    of, sensor, _ = await world(app)
+async def test_activation_is_followed_without_reload_until_it_is_done(app, of, sensor, vehicle, box):
     browser = Browser(app, of.owner)
     asked = await browser.send(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": "12가3456"})
     address = asked.headers["location"]
@@ -140,8 +147,7 @@ async def test_activation_is_followed_without_reload_until_it_is_done(app, box):
 
 
 @pytest.mark.parametrize(("acknowledges", "steps"), [(False, 1), (True, 2)])
-async def test_device_that_refuses_is_shown_with_its_reason_and_polling_ends(app, box, acknowledges, steps):
-    of, sensor, _ = await world(app)
+async def test_device_that_refuses_is_shown_with_its_reason_and_polling_ends(app, of, sensor, box, acknowledges, steps):
     browser = Browser(app, of.owner)
     asked = await browser.send(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": "12가3456"})
     if acknowledges:
@@ -157,8 +163,7 @@ async def test_device_that_refuses_is_shown_with_its_reason_and_polling_ends(app
     assert "&lt;b&gt;ignition is off&lt;/b&gt;" in text
 
 
-async def test_device_that_will_not_begin_fails_at_its_acknowledgement(app, box):
-    of, sensor, _ = await world(app)
+async def test_device_that_will_not_begin_fails_at_its_acknowledgement(app, of, sensor, box):
     browser = Browser(app, of.owner)
     asked = await browser.send(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": "12가3456"})
     await box.says(app, b'{"result":4003}', is_result=False)
@@ -171,9 +176,8 @@ async def test_device_that_will_not_begin_fails_at_its_acknowledgement(app, box)
 
 
 @pytest.mark.parametrize(("language", "told"), [("en", "device is not connected."), ("ko", "접속해 있지 않습니다")])
-async def test_device_that_is_not_there_is_told_in_the_form(app, box, language, told):
+async def test_device_that_is_not_there_is_told_in_the_form(app, of, sensor, box, language, told):
     box.delivery = Delivery.NOT_CONNECTED
-    of, sensor, _ = await world(app)
     sent = {"vehicleNo": "12가3456"}
     answer = await Browser(app, of.owner).send(f"/fleet/sensors/{sensor}/mount", sent, **{"Accept-Language": language})
 
@@ -182,8 +186,7 @@ async def test_device_that_is_not_there_is_told_in_the_form(app, box, language, 
     assert 'value="12가3456"' in answer.text
 
 
-async def test_awaited_activation_is_cancelled_on_the_page_that_takes_off(app):
-    of, sensor, _ = await world(app)
+async def test_awaited_activation_is_cancelled_on_the_page_that_takes_off(app, of, sensor):
     browser = Browser(app, of.owner)
     asked = await browser.send(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": "12가3456"})
     form = (await browser.get(f"/fleet/sensors/{sensor}/mount")).text
@@ -199,8 +202,7 @@ async def test_awaited_activation_is_cancelled_on_the_page_that_takes_off(app):
     assert polled(text) is None
 
 
-async def test_who_has_the_vehicle_or_none_of_it_mounts_nothing(app, box):
-    of, sensor, vehicle = await world(app)
+async def test_who_has_the_vehicle_or_none_of_it_mounts_nothing(app, of, sensor, vehicle, box):
     asked = await Browser(app, of.owner).send(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": "12가3456"})
     await box.says(app, b'{"result":2000}', is_result=True)
     await delegating.register(app, of.owner, of.borrower)
@@ -224,8 +226,7 @@ async def test_who_has_the_vehicle_or_none_of_it_mounts_nothing(app, box):
     assert still
 
 
-async def test_calls_of_a_sensor_are_listed_with_their_state(app, box):
-    of, sensor, _ = await world(app)
+async def test_calls_of_a_sensor_are_listed_with_their_state(app, of, sensor, box):
     browser = Browser(app, of.owner)
     empty = (await browser.get(f"/fleet/sensors/{sensor}/calls")).text
     before = Page((await browser.get(f"/fleet/sensors/{sensor}")).text)
@@ -242,8 +243,7 @@ async def test_calls_of_a_sensor_are_listed_with_their_state(app, box):
 
 
 @pytest.mark.parametrize(("language", "term"), [("en", "Activation"), ("ko", "활성화")])
-async def test_activation_is_listed_by_its_term_and_calls_of_applications_by_name(app, box, language, term):
-    of, sensor, _ = await world(app)
+async def test_activation_is_listed_by_its_term_and_calls_of_applications_by_name(app, of, sensor, box, language, term):
     browser = Browser(app, of.owner)
     await browser.send(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": "12가3456"})
     box.delivery = Delivery.NOT_CONNECTED
@@ -255,8 +255,7 @@ async def test_activation_is_listed_by_its_term_and_calls_of_applications_by_nam
         assert rows == ["reset", f"{term} activationReq"]
 
 
-async def test_window_that_would_supersede_an_activation_it_did_not_show_is_told_of_it(app, box):
-    of, sensor, _ = await world(app)
+async def test_window_that_would_supersede_an_activation_it_did_not_show_is_told_of_it(app, of, sensor, box):
     await delegating.new_vehicle(app, of.owner, "34나5678")
     browser, address = Browser(app, of.owner), f"/fleet/sensors/{sensor}/mount"
     stale = form_of(Page((await browser.get(address)).text), address)
@@ -274,8 +273,7 @@ async def test_window_that_would_supersede_an_activation_it_did_not_show_is_told
     assert (again.status_code, asked_again) == (303, 2)
 
 
-async def test_page_that_takes_a_sensor_off_counts_what_ends_and_what_goes_on(app):
-    of, _, vehicle = await world(app)
+async def test_page_that_takes_a_sensor_off_counts_what_ends_and_what_goes_on(app, of, sensor, vehicle):
     sensor = await plain(app, of.owner)
     browser, address = Browser(app, of.owner), f"/fleet/sensors/{sensor}/unmount"
     await browser.send(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": "12가3456"})
@@ -297,8 +295,7 @@ async def test_page_that_takes_a_sensor_off_counts_what_ends_and_what_goes_on(ap
     assert done.status_code == 303
 
 
-async def test_activation_that_another_window_asked_for_is_not_cancelled_unseen(app):
-    of, sensor, _ = await world(app)
+async def test_activation_that_another_window_asked_for_is_not_cancelled_unseen(app, of, sensor):
     await delegating.new_vehicle(app, of.owner, "34나5678")
     browser, path = Browser(app, of.owner), f"/fleet/sensors/{sensor}"
     await browser.send(f"{path}/mount", {"vehicleNo": "12가3456"})
@@ -315,8 +312,7 @@ async def test_activation_that_another_window_asked_for_is_not_cancelled_unseen(
     assert done.status_code == 303
 
 
-async def test_page_that_deletes_a_sensor_counts_the_calls_that_are_cancelled(app):
-    of, _, _ = await world(app)
+async def test_page_that_deletes_a_sensor_counts_the_calls_that_are_cancelled(app, of, sensor):
     sensor = await plain(app, of.owner)
     browser, address = Browser(app, of.owner), f"/fleet/sensors/{sensor}/delete"
     before = (await browser.get(address)).text

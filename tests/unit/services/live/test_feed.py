@@ -281,19 +281,18 @@ async def test_last_event_says_why_and_a_stopping_server_ends_later_streams_at_o
     ] * 2
 
 
-async def test_account_has_as_many_streams_as_it_may_and_others_make_room(app: rest.Rest):
-    _, ace = await app.operator("ace")
+async def test_account_has_as_many_streams_as_it_may_and_others_make_room(app: rest.Rest, admin):
     _, other = await app.operator("other")
     places = Places(Shares(total=3, operator=3, company=3, account=3))
     feed = Feed(store=app.store, clock=lambda: NOW, signals=app.signals, places=places)
-    mine = [opened(feed, ace) for _ in range(3)]
+    mine = [opened(feed, admin) for _ in range(3)]
     with pytest.raises(ManyStreams):
-        opened(feed, ace)
+        opened(feed, admin)
     theirs = opened(feed, other)
     ended = [each.ended for each in mine]
     feed.leave(mine[0])
     feed.leave(mine[1])
-    opened(feed, ace)
+    opened(feed, admin)
 
     assert (ended, theirs.ended) == ([End.CROWDED, None, None], None)
 

@@ -40,13 +40,16 @@ class Box:
         notifications.send(app.signals, taken.notifications)
 
 
-async def world(app):
-    """Companies, a vehicle of the owner's, and a sensor that needs activation."""
-    of = await delegating.companies(app)
-    vehicle = await delegating.new_vehicle(app, of.owner)
+@pytest.fixture
+async def vehicle(app, of):
+    return VehicleId(await delegating.new_vehicle(app, of.owner))
+
+
+@pytest.fixture
+async def sensor(app, of, vehicle):
+    """One that needs activation."""
     body = {"serialNo": "S", "type": "OBD", "credentialsId": "x" * 20, "activationRequired": True}
-    sensor = (await app.post(of.owner, "/sensor", body))["id"]["id"]
-    return of, SensorId(sensor), VehicleId(vehicle)
+    return SensorId((await app.post(of.owner, "/sensor", body))["id"]["id"])
 
 
 async def start(app, login, sensor, vehicle):
@@ -74,8 +77,7 @@ async def app(tmp_path, box):
         yield made
 
 
-async def test_activation_goes_from_requested_over_acknowledged_to_done_and_mounted(app, box):
-    of, sensor, vehicle = await world(app)
+async def test_activation_goes_from_requested_over_acknowledged_to_done_and_mounted(app, of, sensor, vehicle, box):
     call = await start(app, of.owner, sensor, vehicle)
     found = [await progress(app, of.owner, sensor, call), await awaited(app, of.owner, sensor)]
     await box.says(app, b'{"result":2000}', is_result=False)
@@ -94,8 +96,7 @@ async def test_activation_goes_from_requested_over_acknowledged_to_done_and_moun
 
 
 @pytest.mark.parametrize("is_result", [False, True])
-async def test_device_that_refuses_is_shown_with_its_code_and_reason(app, box, is_result):
-    of, sensor, vehicle = await world(app)
+async def test_device_that_refuses_is_shown_with_its_code_and_reason(app, of, sensor, vehicle, box, is_result):
     call = await start(app, of.owner, sensor, vehicle)
     await box.says(app, b'{"results":4003,"additionalInfo":"ignition is off"}', is_result=is_result)
     found = await progress(app, of.owner, sensor, call)
@@ -104,9 +105,8 @@ async def test_device_that_refuses_is_shown_with_its_code_and_reason(app, box, i
     assert (found.code, found.info) == (4003, "ignition is off")
 
 
-async def test_device_that_is_not_there_is_refused_at_once_and_shown_so(app, box):
+async def test_device_that_is_not_there_is_refused_at_once_and_shown_so(app, of, sensor, vehicle, box):
     box.delivery = Delivery.NOT_CONNECTED
-    of, sensor, vehicle = await world(app)
     with refused(rpc.NotConnected, match="not connected"):
         await start(app, of.owner, sensor, vehicle)
     request_id = box.asked[0][1]
@@ -117,8 +117,7 @@ async def test_device_that_is_not_there_is_refused_at_once_and_shown_so(app, box
     assert (found.step, found.is_over) == (Step.UNDELIVERED, True)
 
 
-async def test_device_that_says_nothing_is_silent_after_its_time_and_may_still_succeed(app, box):
-    of, sensor, vehicle = await world(app)
+async def test_device_that_says_nothing_is_silent_after_its_time_and_may_still_succeed(app, of, sensor, vehicle, box):
     call = await start(app, of.owner, sensor, vehicle)
     app.now_ms += 20_000 + MARGIN_MS + 1
     overdue = Overdue(
@@ -133,8 +132,7 @@ async def test_device_that_says_nothing_is_silent_after_its_time_and_may_still_s
     assert (done.step, done.is_mounted) == (Step.DONE, True)
 
 
-async def test_later_request_takes_the_place_of_the_one_before_and_taking_off_cancels(app):
-    of, sensor, vehicle = await world(app)
+async def test_later_request_takes_the_place_of_the_one_before_and_taking_off_cancels(app, of, sensor, vehicle):
     first = await start(app, of.owner, sensor, vehicle)
     second = await start(app, of.owner, sensor, vehicle)
     steps = [(await progress(app, of.owner, sensor, call)).step for call in (first, second)]
@@ -147,8 +145,7 @@ async def test_later_request_takes_the_place_of_the_one_before_and_taking_off_ca
     ]
 
 
-async def test_sensor_without_need_of_activation_is_mounted_at_once(app, box):
-    of, _, vehicle = await world(app)
+async def test_sensor_without_need_of_activation_is_mounted_at_once(app, of, sensor, vehicle, box):
     body = {"serialNo": "T", "type": "OBD", "credentialsId": "y" * 20}
     sensor = (await app.post(of.owner, "/sensor", body))["id"]["id"]
     mounted, call = await app.contexts.rpc.mounter.start(actor=of.owner.actor, sensor_id=sensor, vehicle_id=vehicle)
@@ -156,8 +153,7 @@ async def test_sensor_without_need_of_activation_is_mounted_at_once(app, box):
     assert (mounted.vehicle_id == vehicle, call, box.asked) == (True, None, [])
 
 
-async def test_activation_is_for_who_may_read_calls_of_the_sensor(app):
-    of, sensor, vehicle = await world(app)
+async def test_activation_is_for_who_may_read_calls_of_the_sensor(app, of, sensor, vehicle):
     call = await start(app, of.owner, sensor, vehicle)
     for login in (of.borrower, of.other, await delegating.driver(app, of.owner, "driver")):
         with pytest.raises(Forbidden):
@@ -170,9 +166,8 @@ async def test_activation_is_for_who_may_read_calls_of_the_sensor(app):
     assert (await progress(app, of.operator, sensor, call)).step is Step.REQUESTED
 
 
-async def test_other_calls_are_no_activations(app, box):
+async def test_other_calls_are_no_activations(app, of, sensor, box):
     box.delivery = Delivery.NOT_CONNECTED
-    of, sensor, _ = await world(app)
     await app.call(of.owner, "POST", f"/api/plugins/rpc/twoway/{sensor}", {"method": "reset", "timeout": 1000})
     request_id = (await app.get(of.owner, f"/sensor/{sensor}/rpc/latest"))["id"]["id"]
     with pytest.raises(NotFound):
