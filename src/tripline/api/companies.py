@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 from litestar.types import ASGIApp
 
-from tripline.domain import companies, people
+from tripline.domain import companies, fields, people
 from tripline.domain.access import Action, Actor, Authority, Thing
 from tripline.domain.companies import Company
 from tripline.domain.ids import CompanyId
@@ -119,7 +119,7 @@ async def change_named(request: Call) -> ASGIApp:
     """As with the company's id in the path; here it is in the body."""
     actor = await permission.permitted(request)
     body = await parameters.json_object(request)
-    company_id = CompanyId(parameters.uuid_of(rest_companies.named_id(body), "id"))
+    company_id = CompanyId(fields.uuid("id", rest_companies.named_id(body)))
     await _admit_to_change(request, actor, company_id)
     return await _change(request, actor, company_id, body)
 

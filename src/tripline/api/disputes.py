@@ -40,7 +40,7 @@ async def open_dispute(request: Call) -> ASGIApp:
     if reason is None:
         raise BadParameter.missing("reason")
     text = fields.prose("text", sent.text)
-    event_id = parameters.uuid_of(sent.event_id, "eventId") if sent.event_id else None
+    event_id = fields.uuid("eventId", sent.event_id) if sent.event_id else None
     opened = await scores_of(request).disputes.open(
         actor=actor,
         trip_id=trip_id,
@@ -120,7 +120,7 @@ async def decide_dispute(request: Call) -> ASGIApp:
     if (accept := sent.accept) is None:
         raise BadParameter.missing("accept")
     answer = fields.long_text("answer", sent.answer) if accept else fields.prose("answer", sent.answer)
-    driver_id = UserId(parameters.uuid_of(sent.driver_id, "driverId")) if accept and sent.driver_id else None
+    driver_id = UserId(fields.uuid("driverId", sent.driver_id)) if accept and sent.driver_id else None
     language = languages.asked_of(request)
 
     def work(tx: WriteTx) -> Dispute:

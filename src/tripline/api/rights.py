@@ -9,7 +9,7 @@ from typing import Final
 from litestar.types import ASGIApp
 
 from tripline.api import delegations as company_delegations
-from tripline.domain import access, delegations
+from tripline.domain import access, delegations, fields
 from tripline.domain.access import Action, Actor
 from tripline.domain.delegations import UserRole
 from tripline.domain.ids import CompanyId, UserId, VehicleId
@@ -53,7 +53,7 @@ async def give_director(request: Call) -> ASGIApp:
     actor = await permission.permitted(request)
     access.scope_of(actor, Action.VEHICLE_DELEGATE)
     parameters.path_id(request, "directorId")
-    return await company_delegations.delegate_to(request, actor, CompanyId(parameters.uuid_of(named, "toCompanyId")))
+    return await company_delegations.delegate_to(request, actor, CompanyId(fields.uuid("toCompanyId", named)))
 
 
 @operation(

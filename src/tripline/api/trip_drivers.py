@@ -5,7 +5,7 @@ from typing import Final
 
 from litestar.types import ASGIApp
 
-from tripline.domain import corrections
+from tripline.domain import corrections, fields
 from tripline.domain.access import Action, Actor
 from tripline.domain.corrections import TripDriver
 from tripline.domain.ids import UserId
@@ -64,7 +64,7 @@ async def correct_driver(request: Call) -> ASGIApp:
     sent = rest_bodies.read(await parameters.json_object(request), CorrectDriver)
     if not sent.driver_id:
         raise BadParameter.missing(_DRIVER)
-    driver_id = UserId(parameters.uuid_of(sent.driver_id, _DRIVER))
+    driver_id = UserId(fields.uuid(_DRIVER, sent.driver_id))
 
     def work(tx: WriteTx) -> TripDriver:
         return service.correct(

@@ -32,7 +32,7 @@ _NOT_GIVEN: Final = frozenset({"", "null", "undefined"})
 
 def path_id(request: Call, name: str) -> str:
     """The id in the path as canonical text. Raises `BadParameter` when it is not a UUID."""
-    return uuid_of(request.path_params[name], name)
+    return fields.uuid(name, request.path_params[name])
 
 
 def _in_path(kind: Callable[[str], Id], name: str) -> Callable[[Call], Id]:
@@ -47,11 +47,6 @@ trip_id: Final = _in_path(TripId, "tripId")
 vehicle_id: Final = _in_path(VehicleId, "vehicleId")
 
 
-def uuid_of(text: str, name: str) -> str:
-    """The canonical form of an id in either letter case. Raises `BadParameter` when it is not a UUID."""
-    return fields.uuid(name, text)
-
-
 def query_text(query: Query, name: str) -> str | None:
     """A value of the query; None when it is not given: absent, empty, `null` or `undefined` (spec/rest 5.1)."""
     value = query.get(name, "")
@@ -61,7 +56,7 @@ def query_text(query: Query, name: str) -> str | None:
 def query_id(query: Query, name: str) -> str | None:
     """An id in the query as canonical text; None when not given."""
     value = query_text(query, name)
-    return None if value is None else uuid_of(value, name)
+    return None if value is None else fields.uuid(name, value)
 
 
 def query_flag(query: Query, name: str) -> bool | None:

@@ -131,7 +131,7 @@ async def prefer(request: Call) -> Response[bytes]:
 async def end(request: Call) -> Response[bytes]:
     """End one of the visitor's sessions."""
     form = await forms.read(request)
-    session_id = parameters.uuid_of(form.text("session"), "session")
+    session_id = fields.uuid("session", form.text("session"))
     visitor = await visitor_of(request)
     await context_of(request).store.write(partial(service.end, actor=visitor.actor, session_id=session_id))
     if session_id == authentication.session_of(request):

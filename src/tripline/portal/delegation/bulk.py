@@ -13,7 +13,7 @@ from tripline.domain.history import Event
 from tripline.domain.ids import CompanyId, VehicleId
 from tripline.domain.refusals import BadParameter, Refusal
 from tripline.domain.vehicles import Vehicle
-from tripline.http import changes, parameters
+from tripline.http import changes
 from tripline.http.context import Call, context_of
 from tripline.portal.delegation import candidates
 from tripline.portal.frame import (
@@ -236,7 +236,7 @@ def _back(form: Form) -> str | None:
 def _pair(value: str) -> Pair:
     """Parse a form's vehicle and company of a delegation. Raises `BadParameter`."""
     vehicle, _, company = value.partition(candidates.BETWEEN)
-    return Pair(_vehicle(vehicle), CompanyId(parameters.uuid_of(company, "delegation")))
+    return Pair(_vehicle(vehicle), CompanyId(fields.uuid("delegation", company)))
 
 
 def _vehicles_named(name: str, values: Sequence[str]) -> list[VehicleId]:
@@ -247,4 +247,4 @@ def _vehicles_named(name: str, values: Sequence[str]) -> list[VehicleId]:
 
 
 def _vehicle(value: str) -> VehicleId:
-    return VehicleId(parameters.uuid_of(value, _VEHICLE))
+    return VehicleId(fields.uuid(_VEHICLE, value))

@@ -12,7 +12,7 @@ from tripline.domain.access import Action, Actor
 from tripline.domain.delegations import Relation
 from tripline.domain.ids import CompanyId
 from tripline.domain.refusals import Refusal
-from tripline.http import changes, parameters
+from tripline.http import changes
 from tripline.http.context import Call, context_of
 from tripline.portal.frame import forms, views
 from tripline.portal.frame.notices import Undo
@@ -119,4 +119,4 @@ def receivers_of(tx: ReadTx, actor: Actor) -> list[Choice]:
 
 def receiver_named(name: str, value: str) -> CompanyId:
     """The company id in the named field. Raises `BadParameter`."""
-    return CompanyId(parameters.uuid_of(fields.required(name, value), name))
+    return CompanyId(fields.uuid(name, fields.required(name, value)))

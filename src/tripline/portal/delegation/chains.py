@@ -5,7 +5,7 @@ from typing import Any, Final, TypedDict
 
 from litestar.response import Response
 
-from tripline.domain import access, chains
+from tripline.domain import access, chains, fields
 from tripline.domain.access import Action, Actor, Authority, Thing
 from tripline.domain.chains import Chain, Person
 from tripline.domain.delegations import Relation, Right, UserRole
@@ -257,7 +257,7 @@ def _address(vehicle_id: VehicleId) -> str:
 
 
 def _user_id(named: str) -> UserId:
-    return UserId(parameters.uuid_of(named, _USER))
+    return UserId(fields.uuid(_USER, named))
 
 
 def _role(named: str) -> UserRole:

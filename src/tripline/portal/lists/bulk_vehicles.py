@@ -11,11 +11,12 @@ from typing import Final
 from litestar.response import Response
 from msgspec.structs import replace
 
+from tripline.domain import fields
 from tripline.domain.access import Action
 from tripline.domain.ids import VehicleId
 from tripline.domain.refusals import BadParameter
 from tripline.domain.vehicles import UNDOES, VehicleEvent
-from tripline.http import changes, parameters
+from tripline.http import changes
 from tripline.http.context import Call, context_of
 from tripline.portal.delegation import candidates
 from tripline.portal.frame import addresses, deletions, digests, forms, navigation, unchanged, undo_forms, views
@@ -177,4 +178,4 @@ def _chosen(form: Form) -> list[VehicleId]:
         raise BadParameter("vehicles_none", field=_FIELD)
     if len(sent) > ROWS:
         raise BadParameter("vehicles_many", field=_FIELD, most=ROWS)
-    return [VehicleId(parameters.uuid_of(each, _FIELD)) for each in sent]
+    return [VehicleId(fields.uuid(_FIELD, each)) for each in sent]

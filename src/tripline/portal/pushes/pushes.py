@@ -8,13 +8,13 @@ from typing import Any, Final
 
 from litestar.response import Response
 
-from tripline.domain import access, companies, pushes
+from tripline.domain import access, companies, fields, pushes
 from tripline.domain.access import Action, Thing
 from tripline.domain.companies import Company
 from tripline.domain.device_messages import EVENT_NUMBERS, TRIP_NUMBERS
 from tripline.domain.pushes import Channel, Selector, State
 from tripline.domain.refusals import Refusal
-from tripline.http import changes, parameters
+from tripline.http import changes
 from tripline.http.context import Call, context_of, trials_of
 from tripline.language import kept
 from tripline.portal.frame import digests, forms, views
@@ -98,7 +98,7 @@ async def send(request: Call) -> Response[bytes]:
     context = context_of(request)
     own, now_ms = access.company_of(visitor.actor), context.clock()
     state = form.one_of("state", State)
-    chosen = [parameters.uuid_of(each, "messageId") for each in form.many("messageId")]
+    chosen = [fields.uuid("messageId", each) for each in form.many("messageId")]
     there = f"/pushes/messages?state={state.value}"
     told = (*notifications.company_changed(own), *notifications.PUSH_DUE)
     if state is State.WAITING:

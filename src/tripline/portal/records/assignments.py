@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 from litestar.response import Response
 
-from tripline.domain import vehicles
+from tripline.domain import fields, vehicles
 from tripline.domain.access import Action, Authority
 from tripline.domain.ids import SensorId, UserId, VehicleId
 from tripline.domain.refusals import Refusal
@@ -216,4 +216,4 @@ async def _choose(
 def _seen(form: forms.Form) -> PreviousAssignment:
     """The assignment at rendering; an empty field is None. Raises `BadParameter`."""
     shown_id, drives = choices.shown_id(form), form.text(_DRIVES)
-    return PreviousAssignment(shown_id, VehicleId(parameters.uuid_of(drives, _DRIVES)) if drives else None)
+    return PreviousAssignment(shown_id, VehicleId(fields.uuid(_DRIVES, drives)) if drives else None)

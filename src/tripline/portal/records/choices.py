@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
+from tripline.domain import fields
 from tripline.domain.access import Authority
 from tripline.domain.ids import UserId
 from tripline.domain.people import DRIVING_ROLES
@@ -47,13 +48,13 @@ def chosen_before(request: Call) -> UserId | None:
 
 def person(form: forms.Form) -> UserId:
     """The person that the form chooses. Raises `BadParameter`."""
-    return UserId(parameters.uuid_of(form.text(PERSON), PERSON))
+    return UserId(fields.uuid(PERSON, form.text(PERSON)))
 
 
 def shown_id(form: forms.Form) -> UserId | None:
     """The assigned person at rendering. Raises `BadParameter`."""
     shown = form.text(SHOWN_ID)
-    return UserId(parameters.uuid_of(shown, SHOWN_ID)) if shown else None
+    return UserId(fields.uuid(SHOWN_ID, shown)) if shown else None
 
 
 def values(

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 from litestar.response import Response
 
-from tripline.domain import access, sensors
+from tripline.domain import access, fields, sensors
 from tripline.domain.access import Action, Thing
 from tripline.domain.activations import Step
 from tripline.domain.ids import RequestId, VehicleId, ms_of_no
@@ -201,7 +201,7 @@ async def unmount(request: Call) -> Response[bytes]:
     context = context_of(request)
     sensor_id = parameters.sensor_id(request)
     shown = form.text("vehicleId")
-    vehicle_id = VehicleId(parameters.uuid_of(shown, "vehicleId")) if shown else None
+    vehicle_id = VehicleId(fields.uuid("vehicleId", shown)) if shown else None
 
     def work(tx: WriteTx) -> tuple[Leaving, Sequence[notifications.Notification], Placed]:
         before = _leaving(tx, request, visitor)
@@ -336,5 +336,5 @@ def _number_asked(tx: ReadTx, request: Call, visitor: Visitor) -> str:
     asked = addresses.text(request, "vehicle")
     if not asked:
         return ""
-    vehicle_id = VehicleId(parameters.uuid_of(asked, "vehicle"))
+    vehicle_id = VehicleId(fields.uuid("vehicle", asked))
     return vehicles.read(tx, actor=visitor.actor, vehicle_id=vehicle_id).vehicle_no

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from litestar.response import Response
 
-from tripline.domain import corrections
+from tripline.domain import corrections, fields
 from tripline.domain.access import Action, Authority, Thing
 from tripline.domain.corrections import CorrectedMeanwhile, NotCorrected, SeenDriver, TripDriver
 from tripline.domain.disputes import NotOpen, OwnDispute
@@ -48,7 +48,7 @@ async def correct(request: Call) -> Response[bytes]:
     context, trip_id = context_of(request), parameters.trip_id(request)
     driver_id, seen = choices.person(form), SeenDriver(choices.shown_id(form))
     sent = form.text(_DISPUTE)
-    dispute_id = parameters.uuid_of(sent, _DISPUTE) if sent else None
+    dispute_id = fields.uuid(_DISPUTE, sent) if sent else None
 
     def work(tx: WriteTx) -> None:
         actor, language = visitor.actor, visitor.language

@@ -196,7 +196,7 @@ async def cancel(request: Call) -> Response[bytes]:
 
     def work(tx: WriteTx) -> CompanyId:
         visitor, company_id = _admitted(tx, request)
-        rescoring_id = parameters.uuid_of(form.text("rescoringId"), "rescoringId")
+        rescoring_id = fields.uuid("rescoringId", form.text("rescoringId"))
         rescorings.cancel(tx, actor=visitor.actor, rescoring_id=rescoring_id, now_ms=context.clock())
         return company_id
 

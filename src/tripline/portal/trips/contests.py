@@ -60,7 +60,7 @@ async def contest(request: Call) -> Response[bytes]:
             trip_id=trip_id,
             reason=Reason(reason),
             text=fields.prose("text", form.text("text")),
-            event_id=parameters.uuid_of(event_id, "eventId") if event_id else None,
+            event_id=fields.uuid("eventId", event_id) if event_id else None,
             mail=visitor.language if form.flag("mail") else None,
         )
     except Refusal as refusal:
