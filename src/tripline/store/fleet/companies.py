@@ -1,10 +1,11 @@
 """Rows of companies."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import delete, exists, insert, select, update
+from sqlalchemy import bindparam, delete, exists, insert, select, update
 
 from tripline.domain import companies
 from tripline.domain.access import Scope
@@ -25,7 +26,7 @@ from tripline.store.tables import (
     sensor,
     vehicle,
 )
-from tripline.store.transactions import ReadTx, WriteTx
+from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 _FIELDS: Final = list(Company.__struct_fields__)
 _COLUMNS: Final = [company.c[name] for name in _FIELDS]
@@ -36,9 +37,8 @@ inside: Final = scopes.Inside(company.c.id, scopes.companies)
 
 def find(tx: ReadTx, scope: Scope, company_id: CompanyId) -> tuple[Company, bool] | None:
     """The company and whether it is inside the scope, or None when there is none with this id."""
-    statement = select(*_COLUMNS, scopes.companies(scope.reaches)).where(company.c.id == company_id)
-    row = tx.one(statement, scopes.values(scope))
-    return None if row is None else (_company(row), bool(row[-1]))
+    rows = tx.hot(_find(scope.reaches), company_id, scope.user_id, scope.company_id)
+    return (_company(rows[0]), bool(rows[0][-1])) if rows else None
 
 
 def listed(tx: ReadTx, scope: Scope, service_type: str | None, window: lists.Window) -> Sequence[Company]:
@@ -98,6 +98,12 @@ def remove(tx: WriteTx, company_id: CompanyId) -> None:
     standings.note_subject(tx, company_id)
     tx.run(delete(company).where(company.c.id == company_id))
     reach.forget_principal(tx, company_id)
+
+
+@cache
+def _find(reaches: scopes.Reaches) -> Hot:
+    statement = select(*_COLUMNS, scopes.companies(reaches)).where(company.c.id == bindparam("id"))
+    return Hot(statement, "id", scopes.USER, scopes.COMPANY)
 
 
 _LIST: Final = lists.by_name(listing.SPEC, company, _COLUMNS)

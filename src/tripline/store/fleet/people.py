@@ -5,9 +5,10 @@ Not here: log-in, tokens and new accounts (`store/accounts/accounts.py`), drivin
 """
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, delete, func, select, update
+from sqlalchemy import ColumnElement, Select, bindparam, delete, func, literal, or_, select, update
 
 from tripline.domain import people
 from tripline.domain.access import Authority, Scope
@@ -19,7 +20,7 @@ from tripline.store.database import uniqueness
 from tripline.store.erasure import erasures
 from tripline.store.listing import people as listing
 from tripline.store.tables import account, mail_outbox, trip, vehicle
-from tripline.store.transactions import ReadTx, WriteTx
+from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 Roles = tuple[Authority, ...]
 
@@ -40,12 +41,14 @@ _user: Final = records.maker(User)
 
 def find(tx: ReadTx, scope: Scope, roles: Roles, user_id: UserId) -> tuple[User, bool] | None:
     """The account and whether it is inside the scope, or None when none with one of these roles has this id."""
-    return _found(tx, scope, account.c.id == user_id, account.c.authority.in_([role.value for role in roles]))
+    rows = tx.hot(_find(scope.reaches, roles), user_id, scope.user_id, scope.company_id)
+    return (_user(rows[0]), bool(rows[0][-1])) if rows else None
 
 
 def find_by_email(tx: ReadTx, scope: Scope, email: str) -> tuple[User, bool] | None:
     """As `find`, the account that logs in with this address."""
-    return _found(tx, scope, account.c.login == login_form(email))
+    row = tx.one(_with_inside(scope.reaches).where(account.c.login == login_form(email)), scopes.values(scope))
+    return None if row is None else (_user(row), bool(row[-1]))
 
 
 def own(tx: ReadTx, user_id: UserId) -> User | None:
@@ -106,10 +109,16 @@ def remove(tx: WriteTx, user_id: UserId) -> None:
     reach.forget_principal(tx, user_id)
 
 
-def _found(tx: ReadTx, scope: Scope, *conditions: ColumnElement[bool]) -> tuple[User, bool] | None:
-    statement = select(*_COLUMNS, scopes.accounts(scope.reaches)).where(*conditions)
-    row = tx.one(statement, scopes.values(scope))
-    return None if row is None else (_user(row), bool(row[-1]))
+@cache
+def _find(reaches: scopes.Reaches, roles: Roles) -> Hot:
+    # Spelled out: a hot statement knows no lists.
+    one_of = or_(*(account.c.authority == literal(role.value) for role in roles))
+    statement = _with_inside(reaches).where(account.c.id == bindparam("id"), one_of)
+    return Hot(statement, "id", scopes.USER, scopes.COMPANY)
+
+
+def _with_inside(reaches: scopes.Reaches) -> Select[Any]:
+    return select(*_COLUMNS, scopes.accounts(reaches))
 
 
 _LIST: Final = lists.by_name(listing.SPEC, account, _COLUMNS)

@@ -8,6 +8,7 @@ Not here: counting them (`store/listing/sensors.py`), the remains of deleted one
 """
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, Final
 
 import msgspec
@@ -46,7 +47,8 @@ def holder_of(tx: ReadTx, credential: str) -> SensorId | None:
 
 def find(tx: ReadTx, scope: Scope, sensor_id: SensorId, *, tokens: Scope) -> tuple[Sensor, bool] | None:
     """The sensor and whether it is inside the scope, or None when there is none with this id."""
-    return _found(tx, scope, tokens, sensor.c.id == sensor_id)
+    rows = tx.hot(_find(scope.reaches, tokens.reaches), sensor_id, scope.user_id, scope.company_id)
+    return (_sensor(rows[0]), bool(rows[0][-1])) if rows else None
 
 
 def find_by_serial(
@@ -147,9 +149,18 @@ def _unique(registered: Sensor) -> Any:
     )
 
 
+@cache
+def _find(reaches: scopes.Reaches, tokens: scopes.Reaches) -> Hot:
+    statement = _with_inside(reaches, tokens).where(sensor.c.id == bindparam("id"))
+    return Hot(statement, "id", scopes.USER, scopes.COMPANY)
+
+
+def _with_inside(reaches: scopes.Reaches, tokens: scopes.Reaches) -> Select[Any]:
+    return _select(tokens, reach.predicate(reaches, sensor.c.id))
+
+
 def _found(tx: ReadTx, scope: Scope, tokens: Scope, condition: ColumnElement[bool]) -> tuple[Sensor, bool] | None:
-    statement = _select(tokens.reaches, reach.predicate(scope.reaches, sensor.c.id)).where(condition)
-    row = tx.one(statement, scopes.values(scope))
+    row = tx.one(_with_inside(scope.reaches, tokens.reaches).where(condition), scopes.values(scope))
     return None if row is None else (_sensor(row), bool(row[-1]))
 
 

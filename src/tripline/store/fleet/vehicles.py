@@ -1,10 +1,11 @@
 """Rows of vehicles."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import ColumnElement, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Select, bindparam, delete, func, insert, select, update
 
 from tripline.domain import keys, vehicles
 from tripline.domain.access import Scope
@@ -15,7 +16,7 @@ from tripline.store.database import uniqueness
 from tripline.store.fleet import number_keys
 from tripline.store.listing import vehicles as listing
 from tripline.store.tables import sensor, vehicle, vehicle_score, vehicle_user
-from tripline.store.transactions import ReadTx, WriteTx
+from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 _COUNTED: Final[dict[str, ColumnElement[int]]] = {
     "sensor_count": select(func.count()).where(sensor.c.vehicle_id == vehicle.c.id).scalar_subquery(),
@@ -43,7 +44,8 @@ inside: Final = scopes.Inside(vehicle.c.id, lambda reaches: reach.predicate(reac
 
 def find(tx: ReadTx, scope: Scope, vehicle_id: VehicleId) -> tuple[Vehicle, bool] | None:
     """The vehicle and whether it is inside the scope, or None when there is none with this id."""
-    return _found(tx, scope, vehicle.c.id == vehicle_id)
+    rows = tx.hot(_find(scope.reaches), vehicle_id, scope.user_id, scope.company_id)
+    return (_vehicle(rows[0]), bool(rows[0][-1])) if rows else None
 
 
 def number_inside(tx: ReadTx, scope: Scope, vehicle_id: VehicleId | None) -> str | None:
@@ -54,7 +56,9 @@ def number_inside(tx: ReadTx, scope: Scope, vehicle_id: VehicleId | None) -> str
 
 def find_by_number(tx: ReadTx, scope: Scope, *, service_type: str, vehicle_no: str) -> tuple[Vehicle, bool] | None:
     """The vehicle of the service type with this number, in any form, as `find`."""
-    return _found(tx, scope, number_keys.same(vehicle.c.vehicle_no, service_type, vehicle_no))
+    same = number_keys.same(vehicle.c.vehicle_no, service_type, vehicle_no)
+    row = tx.one(_with_inside(scope.reaches).where(same), scopes.values(scope))
+    return None if row is None else (_vehicle(row), bool(row[-1]))
 
 
 def of_company(tx: ReadTx, scope: Scope, company_id: CompanyId, window: lists.Window) -> Sequence[Vehicle]:
@@ -142,10 +146,13 @@ def _unique(number: str) -> Any:
     return uniqueness.refusing(((vehicle.c.service_type, vehicle.c.number_key), vehicles.number_taken(number)))
 
 
-def _found(tx: ReadTx, scope: Scope, condition: ColumnElement[bool]) -> tuple[Vehicle, bool] | None:
-    statement = select(*_COLUMNS, reach.predicate(scope.reaches, vehicle.c.id)).where(condition)
-    row = tx.one(statement, scopes.values(scope))
-    return None if row is None else (_vehicle(row), bool(row[-1]))
+@cache
+def _find(reaches: scopes.Reaches) -> Hot:
+    return Hot(_with_inside(reaches).where(vehicle.c.id == bindparam("id")), "id", scopes.USER, scopes.COMPANY)
+
+
+def _with_inside(reaches: scopes.Reaches) -> Select[Any]:
+    return select(*_COLUMNS, reach.predicate(reaches, vehicle.c.id))
 
 
 _LIST: Final = lists.by_name(listing.SPEC, vehicle, _COLUMNS)
