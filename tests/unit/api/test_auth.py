@@ -111,8 +111,8 @@ async def test_g26_unknown_user_wrong_password_and_disabled_account_get_one_answ
         ("username=x&password=y", "The body must be a JSON object: JSON is malformed: invalid character (byte 0)."),
     ],
 )
-def test_login_with_an_unusable_body_says_what_to_mend(tmp_path: Path, body: str, message: str) -> None:
-    assert support.run(tmp_path, lambda rest: _log_in(rest, body)) == (400, 31, message)
+async def test_login_with_an_unusable_body_says_what_to_mend(app: Rest, body: str, message: str) -> None:
+    assert await _log_in(app, body) == (400, 31, message)
 
 
 async def test_login_with_bytes_that_are_no_text_is_refused(app: Rest) -> None:

@@ -1,6 +1,5 @@
 """Health and metrics answer to this machine alone."""
 
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -29,13 +28,13 @@ async def _statuses(rest: Rest, peer: str, *, ready: bool = True, headers: Any =
 
 
 @pytest.mark.parametrize("peer", ["127.0.0.1", "127.8.9.10", "::1", "::ffff:127.0.0.1"])
-def test_health_is_answered_to_loopback(tmp_path: Path, peer: str) -> None:
-    assert support.run(tmp_path, lambda rest: _statuses(rest, peer)) == [200, 200, 200]
+async def test_health_is_answered_to_loopback(app: Rest, peer: str) -> None:
+    assert await _statuses(app, peer) == [200, 200, 200]
 
 
 @pytest.mark.parametrize("peer", ["10.0.0.1", "::2", "::ffff:10.0.0.1", "testclient", ""])
-def test_health_is_hidden_from_everybody_else(tmp_path: Path, peer: str) -> None:
-    assert support.run(tmp_path, lambda rest: _statuses(rest, peer)) == [404, 404, 404]
+async def test_health_is_hidden_from_everybody_else(app: Rest, peer: str) -> None:
+    assert await _statuses(app, peer) == [404, 404, 404]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +94,7 @@ async def test_process_without_rest_answers_health_under_its_public_name(public_
 
 
 @pytest.mark.parametrize(("status", "code"), [("ready", 200), ("failing", 503), ("starting", 503), ("stopping", 503)])
-def test_ready_says_of_each_check_how_it_is(tmp_path: Path, status: Status, code: int) -> None:
+async def test_ready_says_of_each_check_how_it_is(app: Rest, status: Status, code: int) -> None:
     report = Report(
         status,
         (
@@ -104,13 +103,11 @@ def test_ready_says_of_each_check_how_it_is(tmp_path: Path, status: Status, code
         ),
     )
 
-    async def scenario(rest: Rest) -> httpx.Response:
-        app = support.application(changed(rest.contexts, ready=lambda: report))
-        transport = httpx.ASGITransport(app=app, client=("127.0.0.1", 50_000))  # type: ignore[arg-type]
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
-            return await http.get("/health/ready")
+    served = support.application(changed(app.contexts, ready=lambda: report))
+    transport = httpx.ASGITransport(app=served, client=("127.0.0.1", 50_000))  # type: ignore[arg-type]
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
+        answer = await http.get("/health/ready")
 
-    answer = support.run(tmp_path, scenario)
     assert (answer.status_code, answer.json()) == (
         code,
         {
@@ -123,19 +120,18 @@ def test_ready_says_of_each_check_how_it_is(tmp_path: Path, status: Status, code
     )
 
 
-def test_ready_is_503_while_a_listener_is_closed(tmp_path: Path) -> None:
-    assert support.run(tmp_path, lambda rest: _statuses(rest, "127.0.0.1", ready=False)) == [200, 503, 200]
+async def test_ready_is_503_while_a_listener_is_closed(app: Rest) -> None:
+    assert await _statuses(app, "127.0.0.1", ready=False) == [200, 503, 200]
 
 
 @pytest.mark.parametrize(("asked", "statuses"), [(8080, [200, 200, 200]), (9901, [404, 404, 404])])
-def test_health_is_answered_on_the_api_port_alone(tmp_path: Path, asked: int, statuses: list[int]) -> None:
-    async def scenario(rest: Rest) -> list[int]:
-        app = support.application(changed(rest.contexts, ready=lambda: Report("ready", ()), api_port=8080))
-        transport = httpx.ASGITransport(app=app)
-        async with httpx.AsyncClient(transport=transport, base_url=f"http://127.0.0.1:{asked}") as http:
-            return [(await http.get(path)).status_code for path in PATHS]
+async def test_health_is_answered_on_the_api_port_alone(app: Rest, asked: int, statuses: list[int]) -> None:
+    served = support.application(changed(app.contexts, ready=lambda: Report("ready", ()), api_port=8080))
+    transport = httpx.ASGITransport(app=served)
+    async with httpx.AsyncClient(transport=transport, base_url=f"http://127.0.0.1:{asked}") as http:
+        found = [(await http.get(path)).status_code for path in PATHS]
 
-    assert support.run(tmp_path, scenario) == statuses
+    assert found == statuses
 
 
 async def test_process_without_rest_answers_health_alone() -> None:

@@ -24,21 +24,21 @@ async def _refusals(rest: Rest, field: str, values: Sequence[bytes]) -> list[Any
 
 
 @pytest.mark.parametrize("field", ["mileage", "displacement", "modelYear"])
-def test_number_that_is_none_is_refused(tmp_path: Any, field: str) -> None:
+async def test_number_that_is_none_is_refused(app: Rest, field: str) -> None:
     no_json = [b"1e400", b"NaN", b"Infinity"]
     no_number = [b"-1", b"true", b"[]", b"{}", b"[1]", b'"x"', DIGITS_400, b"-" + DIGITS_400]
 
-    refusals = support.run(tmp_path, lambda rest: _refusals(rest, field, [*no_json, *no_number]))
+    refusals = await _refusals(app, field, [*no_json, *no_number])
 
     assert [refusal[:2] for refusal in refusals] == [(400, 31)] * len(refusals)
     assert all(f"'{field}'" in message or "JSON object" in message for _, _, message in refusals)
 
 
 @pytest.mark.parametrize("field", ["vehicleNo", "vendor", "additionalInfo", "category"])
-def test_text_that_is_none_is_refused(tmp_path: Any, field: str) -> None:
+async def test_text_that_is_none_is_refused(app: Rest, field: str) -> None:
     values = [b"12", b'["a"]', b'{"a":1}', b"true", b'"\\ud800"', b'"\\u0000"', b'"\\u001b[2J"']
 
-    refusals = support.run(tmp_path, lambda rest: _refusals(rest, field, values))
+    refusals = await _refusals(app, field, values)
 
     assert [refusal[:2] for refusal in refusals] == [(400, 31)] * len(values)
 

@@ -55,8 +55,10 @@ async def answers(app, role):
 
 
 @pytest.mark.parametrize("role", [Authority.DIRECTOR, Authority.DRIVER])
-def test_credentials_in_the_address_of_a_receiver_are_on_no_route_of_who_is_no_administrator(tmp_path, role):
-    found = rest.run(tmp_path, lambda app: answers(app, role))
+async def test_credentials_in_the_address_of_a_receiver_are_on_no_route_of_who_is_no_administrator(
+    app: rest.Rest, role
+):
+    found = await answers(app, role)
 
     assert {route: [secret for secret in SECRETS if secret in text] for route, (_, text, _) in found.items()} == {
         route: [] for route in ROUTES
@@ -72,8 +74,8 @@ def test_credentials_in_the_address_of_a_receiver_are_on_no_route_of_who_is_no_a
 
 
 @pytest.mark.parametrize("role", [Authority.COMPANY_ADMIN, Authority.SYS_ADMIN])
-def test_administrators_see_the_address_of_a_receiver_as_it_was_sent(tmp_path, role):
-    found = rest.run(tmp_path, lambda app: answers(app, role))
+async def test_administrators_see_the_address_of_a_receiver_as_it_was_sent(app: rest.Rest, role):
+    found = await answers(app, role)
 
     for route in RECORDS:
         if (role, route) not in REFUSED:

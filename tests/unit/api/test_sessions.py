@@ -1,7 +1,6 @@
 """Refresh tokens that rotate, waits after wrong passwords, and the limit on an account's requests."""
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -227,24 +226,22 @@ async def test_one_form_login_counts_once_although_it_is_read_two_ways(app: Rest
     assert found == [401, 401, 401, 429]
 
 
-def test_g33_requests_of_an_account_are_limited_when_set(tmp_path: Path) -> None:
-    async def scenario(rest: Rest) -> tuple[Any, ...]:
-        logins = [await rest.account(f"{name}@x.example", Authority.COMPANY_ADMIN) for name in "ab"]
-        limits = Limits(accounts=config.Accounts(), rest=config.Rest(requests_per_minute=3))
-        app = support.application(changed(rest.contexts, limits=limits))
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://x") as http:  # type: ignore[arg-type]
+async def test_g33_requests_of_an_account_are_limited_when_set(app: Rest) -> None:
+    logins = [await app.account(f"{name}@x.example", Authority.COMPANY_ADMIN) for name in "ab"]
+    limits = Limits(accounts=config.Accounts(), rest=config.Rest(requests_per_minute=3))
+    limited = support.application(changed(app.contexts, limits=limits))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=limited), base_url="http://x") as http:  # type: ignore[arg-type]
 
-            async def ask(who: int) -> tuple[int, str]:
-                headers = {"X-Authorization": f"Bearer {logins[who].token}"}
-                answer = await http.get("/api/auth/user", headers=headers)
-                return answer.json().get("errorCode", 0), answer.headers.get("retry-after", "")
+        async def ask(who: int) -> tuple[int, str]:
+            headers = {"X-Authorization": f"Bearer {logins[who].token}"}
+            answer = await http.get("/api/auth/user", headers=headers)
+            return answer.json().get("errorCode", 0), answer.headers.get("retry-after", "")
 
-            first = [await ask(0) for _ in range(4)]
-            other = await ask(1)
-            rest.now_ms += 20_000
-            return first, other, await ask(0)
+        first = [await ask(0) for _ in range(4)]
+        other = await ask(1)
+        app.now_ms += 20_000
+        later = await ask(0)
 
-    first, other, later = support.run(tmp_path, scenario)
     assert first == [(0, ""), (0, ""), (0, ""), (2, "20")]
     assert other == later == (0, "")
 

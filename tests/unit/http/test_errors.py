@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from io import StringIO
-from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
@@ -118,11 +117,11 @@ async def test_g35_body_may_have_one_mib(app: Rest, size: int, status: int) -> N
     assert (answer.status_code, answer.json()["errorCode"]) == (status, 31)
 
 
-def test_outage_is_answered_503_with_code_2_and_its_cause_is_in_the_log(tmp_path: Path) -> None:
+async def test_outage_is_answered_503_with_code_2_and_its_cause_is_in_the_log(app: Rest) -> None:
     stream = StringIO()
     logs.plain(stream)
 
-    answer = support.run(tmp_path, lambda rest: _over_broken_store(rest, Outage("disk /dev/sda is full")))
+    answer = await _over_broken_store(app, Outage("disk /dev/sda is full"))
     logs.plain()
 
     assert (answer.status_code, answer.json()["errorCode"]) == (503, 2)
@@ -138,11 +137,11 @@ def test_outage_is_answered_503_with_code_2_and_its_cause_is_in_the_log(tmp_path
     }
 
 
-def test_bug_is_answered_500_without_its_text_and_logged_once_without_values(tmp_path: Path) -> None:
+async def test_bug_is_answered_500_without_its_text_and_logged_once_without_values(app: Rest) -> None:
     stream = StringIO()
     logs.plain(stream)
 
-    answer = support.run(tmp_path, lambda rest: _over_broken_store(rest, RuntimeError("internal detail")))
+    answer = await _over_broken_store(app, RuntimeError("internal detail"))
     logs.plain()
 
     assert (answer.status_code, answer.json()["errorCode"]) == (500, 2)
