@@ -15,9 +15,9 @@ of a driver `accounts`, a single trip `trips`.
 Not here: which reaches a role has for an action (`domain/access.py`).
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, FromClause, Select, and_, bindparam, exists, false, literal, or_, select, true
 
@@ -38,6 +38,7 @@ from tripline.store.tables import (
 from tripline.store.transactions import Hot, ReadTx
 
 Reaches = frozenset[Reach]
+R = TypeVar("R")
 Column = ColumnElement[str]
 
 USER = "scope_user"
@@ -47,6 +48,11 @@ COMPANY = "scope_company"
 def values(scope: Scope) -> dict[str, str | None]:
     """Execution parameters for the predicates' named values."""
     return {USER: scope.user_id, COMPANY: scope.company_id}
+
+
+def found(rows: Sequence[Sequence[Any]], make: Callable[[Sequence[Any]], R]) -> tuple[R, bool] | None:
+    """The record of the row that was found and whether it is inside the scope, which its last column says; or None."""
+    return (make(rows[0]), bool(rows[0][-1])) if rows else None
 
 
 class Inside:

@@ -37,8 +37,7 @@ inside: Final = scopes.Inside(company.c.id, scopes.companies)
 
 def find(tx: ReadTx, scope: Scope, company_id: CompanyId) -> tuple[Company, bool] | None:
     """The company and whether it is inside the scope, or None when there is none with this id."""
-    rows = tx.hot(_find(scope.reaches), company_id, scope.user_id, scope.company_id)
-    return (_company(rows[0]), bool(rows[0][-1])) if rows else None
+    return scopes.found(tx.hot(_find(scope.reaches), company_id, scope.user_id, scope.company_id), _company)
 
 
 def listed(tx: ReadTx, scope: Scope, service_type: str | None, window: lists.Window) -> Sequence[Company]:

@@ -41,14 +41,13 @@ _user: Final = records.maker(User)
 
 def find(tx: ReadTx, scope: Scope, roles: Roles, user_id: UserId) -> tuple[User, bool] | None:
     """The account and whether it is inside the scope, or None when none with one of these roles has this id."""
-    rows = tx.hot(_find(scope.reaches, roles), user_id, scope.user_id, scope.company_id)
-    return (_user(rows[0]), bool(rows[0][-1])) if rows else None
+    return scopes.found(tx.hot(_find(scope.reaches, roles), user_id, scope.user_id, scope.company_id), _user)
 
 
 def find_by_email(tx: ReadTx, scope: Scope, email: str) -> tuple[User, bool] | None:
     """As `find`, the account that logs in with this address."""
-    row = tx.one(_with_inside(scope.reaches).where(account.c.login == login_form(email)), scopes.values(scope))
-    return None if row is None else (_user(row), bool(row[-1]))
+    of_login = _with_inside(scope.reaches).where(account.c.login == login_form(email))
+    return scopes.found(tx.all(of_login, scopes.values(scope)), _user)
 
 
 def own(tx: ReadTx, user_id: UserId) -> User | None:

@@ -47,8 +47,8 @@ def holder_of(tx: ReadTx, credential: str) -> SensorId | None:
 
 def find(tx: ReadTx, scope: Scope, sensor_id: SensorId, *, tokens: Scope) -> tuple[Sensor, bool] | None:
     """The sensor and whether it is inside the scope, or None when there is none with this id."""
-    rows = tx.hot(_find(scope.reaches, tokens.reaches), sensor_id, scope.user_id, scope.company_id)
-    return (_sensor(rows[0]), bool(rows[0][-1])) if rows else None
+    statement = _find(scope.reaches, tokens.reaches)
+    return scopes.found(tx.hot(statement, sensor_id, scope.user_id, scope.company_id), _sensor)
 
 
 def find_by_serial(
@@ -160,8 +160,8 @@ def _with_inside(reaches: scopes.Reaches, tokens: scopes.Reaches) -> Select[Any]
 
 
 def _found(tx: ReadTx, scope: Scope, tokens: Scope, condition: ColumnElement[bool]) -> tuple[Sensor, bool] | None:
-    row = tx.one(_with_inside(scope.reaches, tokens.reaches).where(condition), scopes.values(scope))
-    return None if row is None else (_sensor(row), bool(row[-1]))
+    statement = _with_inside(scope.reaches, tokens.reaches).where(condition)
+    return scopes.found(tx.all(statement, scopes.values(scope)), _sensor)
 
 
 def _select(tokens: scopes.Reaches, *more: ColumnElement[Any]) -> Select[Any]:

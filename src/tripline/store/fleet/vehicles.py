@@ -44,8 +44,7 @@ inside: Final = scopes.Inside(vehicle.c.id, lambda reaches: reach.predicate(reac
 
 def find(tx: ReadTx, scope: Scope, vehicle_id: VehicleId) -> tuple[Vehicle, bool] | None:
     """The vehicle and whether it is inside the scope, or None when there is none with this id."""
-    rows = tx.hot(_find(scope.reaches), vehicle_id, scope.user_id, scope.company_id)
-    return (_vehicle(rows[0]), bool(rows[0][-1])) if rows else None
+    return scopes.found(tx.hot(_find(scope.reaches), vehicle_id, scope.user_id, scope.company_id), _vehicle)
 
 
 def number_inside(tx: ReadTx, scope: Scope, vehicle_id: VehicleId | None) -> str | None:
@@ -57,8 +56,7 @@ def number_inside(tx: ReadTx, scope: Scope, vehicle_id: VehicleId | None) -> str
 def find_by_number(tx: ReadTx, scope: Scope, *, service_type: str, vehicle_no: str) -> tuple[Vehicle, bool] | None:
     """The vehicle of the service type with this number, in any form, as `find`."""
     same = number_keys.same(vehicle.c.vehicle_no, service_type, vehicle_no)
-    row = tx.one(_with_inside(scope.reaches).where(same), scopes.values(scope))
-    return None if row is None else (_vehicle(row), bool(row[-1]))
+    return scopes.found(tx.all(_with_inside(scope.reaches).where(same), scopes.values(scope)), _vehicle)
 
 
 def of_company(tx: ReadTx, scope: Scope, company_id: CompanyId, window: lists.Window) -> Sequence[Vehicle]:

@@ -232,8 +232,8 @@ _stored: Final = records.maker(StoredCall)
 def find_stored(tx: ReadTx, scope: Scope, sensor_id: SensorId, request_id: RequestId) -> tuple[StoredCall, bool] | None:
     """The sensor's call and whether it is inside the scope; None when the sensor has none with this Request-ID."""
     of_sensor = rpc_call.c.id == request_id, rpc_call.c.sensor_id == sensor_id
-    row = tx.one(select(*_STORED, scopes.calls(scope.reaches)).where(*of_sensor), scopes.values(scope))
-    return None if row is None else (_stored(row), bool(row[-1]))
+    statement = select(*_STORED, scopes.calls(scope.reaches)).where(*of_sensor)
+    return scopes.found(tx.all(statement, scopes.values(scope)), _stored)
 
 
 def latest_stored(tx: ReadTx, scope: Scope, sensor_id: SensorId) -> StoredCall | None:
