@@ -219,6 +219,7 @@ def look_at_events(hand):
         expect(table).to_contain_text(hand.say(f"portal.trip.event.{shape}"))
     expect(table).to_contain_text("High Street")
     at = hand.page.locator("[data-part=at]")
+    at.wait_for()  # shown once the track is there
     was = at.inner_text()
     hand.use(hand.page.locator("[data-do=play]"))
     expect(at).not_to_have_text(was)

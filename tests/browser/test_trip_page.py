@@ -52,8 +52,7 @@ def test_trip_is_read_by_keyboard_and_replayed(driven):
     with watching(browser, api, session=session) as watched:
         page = watched.page
         page.goto(f"{api}/trips/{trip_id}")
-        at = page.locator("[data-part=at]")
-        chart = page.locator("[data-part=chart]")
+        at, chart = (page.locator(f"[data-part={each}]") for each in ("at", "chart"))
         begin, point = (page.locator(each).first.bounding_box() for each in (".u-over", ".u-cursor-pt"))
         assert point["x"] + point["width"] / 2 == pytest.approx(begin["x"], abs=2)
         chart.focus()
@@ -131,6 +130,7 @@ def test_events_at_one_place_of_the_map_are_apart_and_each_is_chosen(driven):
         for _ in range(6):
             page.locator("[data-map-do=out]").click()
             page.wait_for_timeout(400)
+        page.locator(".trip-group").wait_for()
         marks = page.locator(".trip-marker")
         groups, boxes = page.locator(".trip-group").count(), [each.bounding_box() for each in marks.all()]
         chosen = []
@@ -182,11 +182,13 @@ def test_day_of_the_trip_is_read_by_keyboard_and_leads_to_the_days_around(driven
         page = watched.page
         page.goto(f"{api}/trips/{trip_id}")
         page.get_by_role("link", name="The whole day").click()
-        chart = page.locator("[data-part=chart]")
-        chart.focus()
-        first = page.locator("[data-part=at]").inner_text()
+        page.wait_for_url("**/days/**")
+        at, chart = (page.locator(f"[data-part={each}]") for each in ("at", "chart"))
+        # What is hidden until the track is there has a text, though an empty one, and takes keys to nowhere.
+        at.wait_for()
+        first = at.inner_text()
         chart.press("Shift+ArrowRight")
-        assert page.locator("[data-part=at]").inner_text() != first
+        assert at.inner_text() != first
         assert page.locator("#day-rows").get_by_role("link").count() == 2
         page.wait_for_selector('[data-map][data-state="drawn"]')
         assert watched.troubles() == []
