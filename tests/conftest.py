@@ -56,18 +56,15 @@ def _interrupted(number: int, frame: FrameType | None) -> NoReturn:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Put long files first, so that no process is left alone with one at the end."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
-    here = Path(__file__).parent
-
-    def folder(item: pytest.Item) -> str:
-        return item.path.relative_to(here).parts[0]
+    folders = {path: path.relative_to(Path(__file__).parent).parts[0] for path in {item.path for item in items}}
 
     def rank(item: pytest.Item) -> tuple[bool, int]:
-        own = folder(item)
+        own = folders[item.path]
         return item.path not in slow, LONG_FIRST.index(own) if own in LONG_FIRST else len(LONG_FIRST)
 
     items.sort(key=rank)
     if config.option.markexpr == "deep":
-        waits = {item.nodeid.partition("::")[0]: item.path in slow or folder(item) in WAITING for item in items}
+        waits = {item.nodeid.partition("::")[0]: item.path in slow or folders[item.path] in WAITING for item in items}
         places = _spread([name for name, wait in waits.items() if wait], [name for name in waits if not waits[name]])
         items.sort(key=lambda item: places[item.nodeid.partition("::")[0]])
 
@@ -79,8 +76,8 @@ def _spread(some: list[str], others: list[str]) -> dict[str, float]:
 
 
 def pytest_collection_finish() -> None:
-    """Have no later look for garbage walk through what was imported and collected: a million objects that stay."""
-    gc.collect()
+    """Have no later look for garbage walk through what was imported and collected: a million objects that stay. The few
+    among them that are garbage stay too, for finding them takes such a walk."""
     gc.freeze()
     gc.enable()
 

@@ -37,6 +37,7 @@ def _closure(file: Path) -> frozenset[str]:
     return frozenset(found)
 
 
+@cache
 def _file(module: str) -> Path | None:
     path = TESTS.joinpath(*module.split("."))
     return next((each for each in (path.with_suffix(".py"), path / "__init__.py") if each.exists()), None)

@@ -27,6 +27,8 @@ class Schemas:
 
     def __init__(self) -> None:
         self.components: dict[str, Schema] = {}
+        self._of_values: dict[Any, Schema] = {}
+        """By type: most operations answer with the same few."""
 
     def of_answer(self, answer: Any) -> Schema:
         """The schema of an answer: a struct, several of them, a `PageOf`, None for `{}`, or any other type."""
@@ -43,7 +45,7 @@ class Schemas:
     def of_request(self, request: type[msgspec.Struct], required: tuple[str, ...], *, partial: bool) -> Schema:
         """The schema of a body; `partial` when another operation asks for more fields of the same struct."""
         name = f"{request.__name__}Partial" if partial else request.__name__
-        for each, component in _components(request).items():
+        for each, component in _described(request)[1].items():
             sent = _without_defaults(component)
             if each == request.__name__:
                 self._add(name, _with_required(sent, required))
@@ -53,10 +55,12 @@ class Schemas:
 
     def of_value(self, kind: Any) -> Schema:
         """The schema of a value of the query or of a header, or of a record."""
-        structs = {struct.__name__: struct for struct in _structs(kind)}
-        for name, component in _components(kind).items():
-            self._add(name, _as_answered(component, structs[name]) if name in structs else component)
-        return _schema(kind)
+        if kind not in self._of_values:
+            structs = {struct.__name__: struct for struct in _structs(kind)}
+            self._of_values[kind], components = _described(kind)
+            for name, component in components.items():
+                self._add(name, _as_answered(component, structs[name]) if name in structs else component)
+        return self._of_values[kind]
 
     def example(self, schema: Schema) -> Any:
         """A value that the schema allows, out of the examples of its fields."""
@@ -106,14 +110,10 @@ class Schemas:
             raise ValueError(f"Two structs are called {name}, or one is both sent and answered with defaults.")
 
 
-def _schema(kind: Any) -> Schema:
-    (schema,), _ = msgspec.json.schema_components((kind,), ref_template=REFS)
-    return schema
-
-
-def _components(kind: Any) -> dict[str, Schema]:
-    _, components = msgspec.json.schema_components((kind,), ref_template=REFS)
-    return components
+def _described(kind: Any) -> tuple[Schema, dict[str, Schema]]:
+    """The schema of a type, and the components that it refers to."""
+    (schema,), components = msgspec.json.schema_components((kind,), ref_template=REFS)
+    return schema, components
 
 
 def _without_defaults(component: Schema) -> Schema:
