@@ -59,7 +59,7 @@ async def test_g13_header_and_path_of_the_director_path_are_checked_for_their_fo
     director = await delegating.director(app, of.owner, "director")
     to = of.borrower.company_id
 
-    async def post(login, path_id, header, body):
+    async def refusal(login, path_id, header, body):
         answer = await app.http.post(
             f"/api/tre/v1/director/{path_id}/relation/vehicle",
             headers={"X-Authorization": f"Bearer {login.token}", "toCompanyId": header},
@@ -68,29 +68,16 @@ async def test_g13_header_and_path_of_the_director_path_are_checked_for_their_fo
         return answer.status_code, answer.json()["errorCode"]
 
     body = {"vehicleId": vehicle_id}
-    found = [
-        await post(director, "x", "x", {}),
-        await post(of.owner, "x", to, body),
-        await post(of.owner, UNKNOWN, "x", body),
-        await post(of.owner, UNKNOWN, "", body),
-        await post(of.owner, UNKNOWN, f'{{"id":"{to}"}}', body),
-        await post(of.owner, UNKNOWN, UNKNOWN, {}),
-        await post(of.owner, UNKNOWN, to, {}),
-        await post(of.owner, UNKNOWN, to, {"vehicleId": UNKNOWN}),
-        await post(of.borrower, UNKNOWN, of.owner.company_id, body),
-    ]
 
-    assert found == [
-        (403, 20),
-        (400, 31),
-        (400, 31),
-        (400, 31),
-        (400, 31),
-        (404, 32),
-        (400, 31),
-        (404, 32),
-        (403, 20),
-    ]
+    assert await refusal(director, "x", "x", {}) == (403, 20)
+    assert await refusal(of.owner, "x", to, body) == (400, 31)
+    assert await refusal(of.owner, UNKNOWN, "x", body) == (400, 31)
+    assert await refusal(of.owner, UNKNOWN, "", body) == (400, 31)
+    assert await refusal(of.owner, UNKNOWN, f'{{"id":"{to}"}}', body) == (400, 31)
+    assert await refusal(of.owner, UNKNOWN, UNKNOWN, {}) == (404, 32)
+    assert await refusal(of.owner, UNKNOWN, to, {}) == (400, 31)
+    assert await refusal(of.owner, UNKNOWN, to, {"vehicleId": UNKNOWN}) == (404, 32)
+    assert await refusal(of.borrower, UNKNOWN, of.owner.company_id, body) == (403, 20)
 
 
 async def test_rule_1_vehicle_is_delegated_to_candidates_and_delegated_companies_only(app: rest.Rest):
@@ -176,46 +163,27 @@ async def test_h3_automatic_delegation_to_the_operator_is_a_record_that_nobody_t
 async def test_delegation_checks_come_in_the_published_order(app: rest.Rest):
     of, vehicle_id = await _lendable(app)
     to = of.borrower.company_id
-    found = [
-        (await app.refused(*call))[:2]
-        for call in (
-            (None, "POST", "/company/x/relation/vehicle", {}),
-            (of.owner, "POST", "/company/x/relation/vehicle", {}),
-            (of.owner, "POST", f"/company/{UNKNOWN}/relation/vehicle", {}),
-            (of.owner, "POST", f"/company/{to}/relation/vehicle", {}),
-            (of.owner, "POST", f"/company/{to}/relation/vehicle", {"vehicleId": "x"}),
-            (of.owner, "POST", f"/company/{to}/relation/vehicle", {"vehicleId": UNKNOWN}),
-            (of.operator, "POST", f"/company/{to}/relation/vehicle", {"vehicleId": vehicle_id}),
-            (of.owner, "DELETE", f"/company/{to}/relation/vehicle/x"),
-            (of.operator, "DELETE", f"/company/{to}/relation/vehicle/{UNKNOWN}"),
-            (of.operator, "DELETE", f"/company/{UNKNOWN}/relation/vehicle/{vehicle_id}"),
-            (of.operator, "DELETE", f"/company/{to}/relation/vehicle/{vehicle_id}"),
-            (of.owner, "DELETE", f"/company/{to}/relation/vehicle/{vehicle_id}"),
-            (of.other, "GET", f"/vehicle/{vehicle_id}/companies"),
-            (of.owner, "GET", f"/vehicle/{vehicle_id}/companies"),
-            (of.borrower, "GET", f"/company/{of.owner.company_id}/vehicles/delegating"),
-            (of.owner, "GET", f"/company/{of.owner.company_id}/vehicles/delegating"),
-        )
+    checks = [
+        ((None, "POST", "/company/x/relation/vehicle", {}), (401, 10)),
+        ((of.owner, "POST", "/company/x/relation/vehicle", {}), (400, 31)),
+        ((of.owner, "POST", f"/company/{UNKNOWN}/relation/vehicle", {}), (404, 32)),
+        ((of.owner, "POST", f"/company/{to}/relation/vehicle", {}), (400, 31)),
+        ((of.owner, "POST", f"/company/{to}/relation/vehicle", {"vehicleId": "x"}), (400, 31)),
+        ((of.owner, "POST", f"/company/{to}/relation/vehicle", {"vehicleId": UNKNOWN}), (404, 32)),
+        ((of.operator, "POST", f"/company/{to}/relation/vehicle", {"vehicleId": vehicle_id}), (403, 20)),
+        ((of.owner, "DELETE", f"/company/{to}/relation/vehicle/x"), (400, 31)),
+        ((of.operator, "DELETE", f"/company/{to}/relation/vehicle/{UNKNOWN}"), (404, 32)),
+        ((of.operator, "DELETE", f"/company/{UNKNOWN}/relation/vehicle/{vehicle_id}"), (404, 32)),
+        ((of.operator, "DELETE", f"/company/{to}/relation/vehicle/{vehicle_id}"), (403, 20)),
+        ((of.owner, "DELETE", f"/company/{to}/relation/vehicle/{vehicle_id}"), (404, 32)),
+        ((of.other, "GET", f"/vehicle/{vehicle_id}/companies"), (403, 20)),
+        ((of.owner, "GET", f"/vehicle/{vehicle_id}/companies"), (400, 31)),
+        ((of.borrower, "GET", f"/company/{of.owner.company_id}/vehicles/delegating"), (403, 20)),
+        ((of.owner, "GET", f"/company/{of.owner.company_id}/vehicles/delegating"), (400, 31)),
     ]
 
-    assert found == [
-        (401, 10),
-        (400, 31),
-        (404, 32),
-        (400, 31),
-        (400, 31),
-        (404, 32),
-        (403, 20),
-        (400, 31),
-        (404, 32),
-        (404, 32),
-        (403, 20),
-        (404, 32),
-        (403, 20),
-        (400, 31),
-        (403, 20),
-        (400, 31),
-    ]
+    for call, refusal in checks:
+        assert (await app.refused(*call))[:2] == refusal, call
 
 
 async def test_delegation_ended_and_made_again_is_a_new_one(app: rest.Rest):

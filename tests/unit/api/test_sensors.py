@@ -24,31 +24,22 @@ async def vehicle_and_sensor(app, admin, **fields):
 
 
 async def test_registration_refusals_name_the_parameter(app: rest.Rest):
-    cases = {
-        "no serial": sensor_body(serialNo=None),
-        "no type": sensor_body(type=""),
-        "no token": sensor_body(credentialsId=None),
-        "short token": sensor_body(credentialsId="x" * 19),
-        "flag as text": sensor_body(activationRequired="false"),
-        "mission": sensor_body(missionType="auto"),
-    }
-
     form = "Parameter 'credentialsId' must be exactly 20 printable ASCII characters without '/', '+', '#' and blank."
     _, admin = await app.operator("ace")
-    found = {name: await app.refused(admin, "POST", "/sensor", body) for name, body in cases.items()}
-
-    assert found == {
-        "no serial": (400, 31, "Parameter 'serialNo' can't be empty!"),
-        "no type": (400, 31, "Parameter 'type' can't be empty!"),
-        "no token": (400, 31, "Parameter 'credentialsId' can't be empty!"),
-        "short token": (400, 31, form),
-        "flag as text": (
-            400,
-            31,
+    cases = [
+        ({"serialNo": None}, "Parameter 'serialNo' can't be empty!"),
+        ({"type": ""}, "Parameter 'type' can't be empty!"),
+        ({"credentialsId": None}, "Parameter 'credentialsId' can't be empty!"),
+        ({"credentialsId": "x" * 19}, form),
+        (
+            {"activationRequired": "false"},
             "Parameter 'activationRequired' has the wrong type: expected true or false, got text.",
         ),
-        "mission": (400, 31, "Parameter 'missionType' must be one of AUTO, MANUAL."),
-    }
+        ({"missionType": "auto"}, "Parameter 'missionType' must be one of AUTO, MANUAL."),
+    ]
+
+    for fields, told in cases:
+        assert await app.refused(admin, "POST", "/sensor", sensor_body(**fields)) == (400, 31, told)
 
 
 async def test_mission_type_is_returned_only_when_it_was_sent(app: rest.Rest, admin):

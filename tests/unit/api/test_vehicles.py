@@ -104,25 +104,18 @@ async def test_checks_run_in_order_token_role_id_existence_ownership_body(app: r
     driver = await app.person(admin, Authority.DRIVER, "oh")
     foreign = await app.post(other, "/vehicle", {"vehicleNo": "1", "mileage": 1})
     granted = await app.account("granted@x.example", Authority.COMPANY_ADMIN)
-    refusals = [
-        await app.refused(None, "POST", "/vehicle", [1]),
-        await app.refused(driver, "POST", "/vehicle", [1]),
-        await app.refused(granted, "POST", "/vehicle", [1]),
-        await app.refused(admin, "POST", "/vehicle", [1]),
-        await app.refused(admin, "GET", "/vehicle/not-a-uuid"),
-        await app.refused(admin, "GET", f"/vehicle/{UNKNOWN}"),
-        await app.refused(admin, "GET", f"/vehicle/{foreign['id']['id']}"),
+    checks = [
+        ((None, "POST", "/vehicle", [1]), (401, 10)),
+        ((driver, "POST", "/vehicle", [1]), (403, 20)),
+        ((granted, "POST", "/vehicle", [1]), (403, 20)),
+        ((admin, "POST", "/vehicle", [1]), (400, 31)),
+        ((admin, "GET", "/vehicle/not-a-uuid"), (400, 31)),
+        ((admin, "GET", f"/vehicle/{UNKNOWN}"), (404, 32)),
+        ((admin, "GET", f"/vehicle/{foreign['id']['id']}"), (403, 20)),
     ]
 
-    assert [refusal[:2] for refusal in refusals] == [
-        (401, 10),
-        (403, 20),
-        (403, 20),
-        (400, 31),
-        (400, 31),
-        (404, 32),
-        (403, 20),
-    ]
+    for call, refusal in checks:
+        assert (await app.refused(*call))[:2] == refusal, call
 
 
 async def test_read_accepts_the_id_in_upper_case(app: rest.Rest, admin):
