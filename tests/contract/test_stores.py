@@ -259,10 +259,9 @@ async def test_bulk_keeps_every_row(opener, count):
     store = opener()
     touched = await store.write(lambda tx: rows.insert(tx, values))
     found = await store.read(lambda tx: tx.all(select(sensor_attribute).order_by(sensor_attribute.c.sensor_id)))
-    found = [value for row in found for value in row]
 
     assert touched == count
-    assert found == values
+    assert [value for row in found for value in row] == values
 
 
 async def test_bulk_with_a_conflict_rule_changes_rows_that_are_there(opener):

@@ -56,9 +56,7 @@ def test_rule_4_14_message_delivered_to_both_is_stored_once(pair: list[Node]) ->
     gateway, worker = pair
     gateway.send(*drive(), at=LATER)
 
-    again = deliver(worker, *(body | {"sensorId": SENSOR} for body in drive()))
-
-    assert again.counts == {"duplicate": 13}
+    assert deliver(worker, *(body | {"sensorId": SENSOR} for body in drive())).counts == {"duplicate": 13}
     assert len(gateway.rows(tables.microtrip)) == 12
     assert len(gateway.rows(tables.trip)) == 1
 

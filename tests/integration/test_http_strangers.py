@@ -264,9 +264,7 @@ def test_rest_of_an_answered_request_is_read_for_a_while(rest: int, kept: bool) 
             return received + await reader.readuntil(b"\r\n\r\n")
         return received + await reader.read()
 
-    answers = with_listener(Bounds(linger_bytes=200_000), talk, hasty)
-
-    assert answers.count(b"HTTP/1.1 413 ") == (2 if kept else 1)
+    assert with_listener(Bounds(linger_bytes=200_000), talk, hasty).count(b"HTTP/1.1 413 ") == (2 if kept else 1)
 
 
 def test_rest_of_an_answered_request_that_never_comes_is_not_waited_for() -> None:

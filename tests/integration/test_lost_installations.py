@@ -135,9 +135,7 @@ def test_server_on_a_database_of_another_version_does_not_start(tmp_path: Path, 
     database = data / data_folder.DATABASE
     content, names = database.read_bytes(), {path.name for path in data.rglob("*")}
 
-    line = served(data)
-
-    assert line == f"tripline: {OF_ANOTHER.format(database)}"
+    assert served(data) == f"tripline: {OF_ANOTHER.format(database)}"
     assert database.read_bytes() == content
     assert {path.name for path in data.rglob("*")} == names | {data_folder.LOCK}
 

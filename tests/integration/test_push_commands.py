@@ -95,12 +95,11 @@ def test_what_messages_say_is_shown_on_demand(capsys, data):
 
 def test_filters_choose(capsys, data):
     ace, bee, ids = given_up(data)
-    sensor = "c4d91e61-c801-11ef-9d5c-6b1f6f2a4c11"
 
     assert listed(capsys, data, "--company", bee) == ids[2:]
     assert listed(capsys, data, "--company", ace.upper()) == ids[:2]
     assert listed(capsys, data, "--receiver", "rpcNotify") == ids[1:2]
-    assert listed(capsys, data, "--sensor", sensor) == ids[1:2]
+    assert listed(capsys, data, "--sensor", "c4d91e61-c801-11ef-9d5c-6b1f6f2a4c11") == ids[1:2]
     assert listed(capsys, data, "--id", ids[0], "--id", ids[2]) == [ids[0], ids[2]]
     assert listed(capsys, data, "--since", "2025-10-09T08:53:20") == ids
     assert listed(capsys, data, "--since", "2025-10-09T08:53:21") == []

@@ -81,9 +81,8 @@ async def test_unconfirmed_messages_are_forgotten_as_late_as_those_that_were_giv
 async def test_m3_receivers_that_never_answer_and_their_messages_are_counted(world):
     await unconfirmed(world, "ace", 2)
     await keeper(world).count()
-    found = PUSHES_PARKED._value.get(), PUSHES_UNCONFIRMED._value.get(), PUSH_MUTE._value.get()
 
-    assert found == (0, 2, 1)
+    assert (PUSHES_PARKED._value.get(), PUSHES_UNCONFIRMED._value.get(), PUSH_MUTE._value.get()) == (0, 2, 1)
 
 
 async def test_messages_are_counted(world):

@@ -286,9 +286,8 @@ async def test_m3_silent_receiver_that_is_started_again_gets_its_oldest_message_
         async with serving(good, port=hung.port):
             world.move(1_000)
             await world.until([])
-    came = [request.id for request in good.requests]
 
-    assert came == ids
+    assert [request.id for request in good.requests] == ids
 
 
 # Repaired receivers. The clock stands still: no pause ends by itself.

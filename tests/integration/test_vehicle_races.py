@@ -65,9 +65,7 @@ async def test_activation_undone_in_two_windows_at_once_is_undone_once(servers):
         events = [[entry["event"] for entry in page["data"]] for page in entries]
         outcomes.append((sum(len(moved) for moved, _ in answers), sum(len(left) for _, left in answers), events))
 
-    once = [["DEACTIVATED", "ACTIVATED"]] * 3
-
-    assert outcomes == [(3, 9, once)] * ROUNDS
+    assert outcomes == [(3, 9, [["DEACTIVATED", "ACTIVATED"]] * 3)] * ROUNDS
 
 
 async def test_number_given_to_several_vehicles_at_once_goes_to_one(servers, admin):

@@ -8,8 +8,6 @@ from tests.support import clusters, postgres, servers, waits
 
 PASSWORD = "the-store-s-own"
 PATIENCE_S = 60
-POLL_S = 0.7
-"""Between two runs of the doctor: processes are taken for dead after ten seconds."""
 
 
 def doctor(deployment: clusters.Deployment) -> subprocess.CompletedProcess[str]:

@@ -141,14 +141,13 @@ def test_files_that_come_over_rest_are_imported_beside_each_other(tmp_path, town
         third = settled(http)
         log = logged(server, 3)
 
-    folder = tmp_path / "data" / "maps"
     assert (began["state"], began["step"]) == ("RUNNING", "ROADS")
     assert [(each["area"], each["roads"]) for each in first["maps"]] == [("town", made.TOWN_ROADS)]
     assert [(each["area"], each["roads"]) for each in second["maps"]] == [("b", 1), ("town", made.TOWN_ROADS)]
     assert (first["import"], second["import"], third["maps"]) == (None, None, second["maps"])
     assert (third["import"]["state"], third["import"]["canContinue"]) == ("FAILED", False)
     assert third["import"]["reason"].startswith("town.osm.pbf is damaged or cut off: ")
-    assert left(folder) == [".import", ".uploads"]
+    assert left(tmp_path / "data" / "maps") == [".import", ".uploads"]
     assert ["map.import_ended" in line for line in log] == [False, False, True]
 
 

@@ -286,9 +286,7 @@ def test_wish_of_a_company_counts_for_what_devices_send_once_it_is_answered(depl
 def test_call_to_an_absent_device_is_answered_409_at_once_by_every_api(deployment: Deployment) -> None:
     mounted = new(deployment)
 
-    answered = [call(deployment, api, mounted.sensor_id)[0] for api in deployment.apis]
-
-    assert answered == [409, 409]
+    assert [call(deployment, api, mounted.sensor_id)[0] for api in deployment.apis] == [409, 409]
 
 
 def test_device_that_connects_to_another_gateway_takes_its_session_over_and_customers_hear_of_no_loss(

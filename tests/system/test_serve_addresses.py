@@ -36,12 +36,8 @@ def namespaces() -> None:
 
 
 def test_serve_on_every_address_speaks_https_by_itself(tmp_path: Path) -> None:
-    found = alone(tmp_path / "data", "0.0.0.0")
-
-    assert found == {"api": "https://127.0.0.1", "here": 200, "there": 200}
+    assert alone(tmp_path / "data", "0.0.0.0") == {"api": "https://127.0.0.1", "here": 200, "there": 200}
 
 
 def test_serve_on_one_address_answers_health_on_loopback_alone(tmp_path: Path) -> None:
-    found = alone(tmp_path / "data", OWN)
-
-    assert found == {"api": f"https://{OWN}", "here": 200, "there": 404}
+    assert alone(tmp_path / "data", OWN) == {"api": f"https://{OWN}", "here": 200, "there": 404}

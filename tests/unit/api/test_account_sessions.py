@@ -139,9 +139,8 @@ async def test_stolen_refresh_token_ends_the_access_tokens_of_its_session(app: R
     await app.post(None, "/api/auth/token", {"refreshToken": pair["refreshToken"]})
     app.now_ms += 10_000
     await app.refused(None, "POST", "/api/auth/token", {"refreshToken": pair["refreshToken"]})
-    found = await good(app, *(bearer(user_id, each["token"]) for each in (pair, other)))
 
-    assert found == [False, True]
+    assert await good(app, *(bearer(user_id, each["token"]) for each in (pair, other))) == [False, True]
 
 
 async def test_one_session_is_ended_by_its_id(app: Rest) -> None:
@@ -149,9 +148,8 @@ async def test_one_session_is_ended_by_its_id(app: Rest) -> None:
     newest = (await ids(app, first))[0]
     await app.delete(first, f"/session/{newest}")
     again = await app.refused(first, "DELETE", f"/session/{newest}")
-    left = await good(app, first, second)
 
-    assert left == [True, False]
+    assert await good(app, first, second) == [True, False]
     assert again == (404, 32, "There is no session of yours with this id.")
 
 

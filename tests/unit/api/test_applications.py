@@ -103,9 +103,8 @@ async def test_answer_does_not_tell_whether_the_address_is_known(app: Rest, revi
 async def test_many_applications_with_one_address_at_once_leave_one(app: Rest) -> None:
     forms = [{**FORM, "companyName": f"Company {n}"} for n in range(8)]
     answers = await asyncio.gather(*(app.post(None, "/api/noauth/application", form) for form in forms))
-    found = answers, len((await app.get(await root(app), "/applications", limit=10))["data"])
 
-    assert found == ([{}] * 8, 1)
+    assert (answers, len((await app.get(await root(app), "/applications", limit=10))["data"])) == ([{}] * 8, 1)
 
 
 async def test_approved_applicant_has_an_account_that_nobody_can_log_in_to_yet(app: Rest, reviewer: Login) -> None:
@@ -152,9 +151,8 @@ async def test_second_decision_is_refused(app: Rest, reviewer: Login, first: str
     path = f"/application/{(await submitted(app, reviewer))['id']['id']}"
     decided = await app.post(reviewer, f"{path}/{first}", {"reason": "because"})
     status, code, _ = await app.refused(reviewer, "POST", f"{path}/{second}", {"reason": "otherwise"})
-    found = status, code, await app.get(reviewer, path) == decided, len(await mails(app))
 
-    assert found == (400, 30, True, 1)
+    assert (status, code, await app.get(reviewer, path) == decided, len(await mails(app))) == (400, 30, True, 1)
 
 
 async def test_administrators_deciding_at_once_leave_one_outcome(app: Rest, reviewer: Login) -> None:
@@ -182,9 +180,8 @@ async def test_approval_of_an_address_that_has_an_account_is_refused_and_leaves_
     path = f"/application/{(await submitted(app, reviewer))['id']['id']}"
     await app.account(EMAIL.upper(), Authority.DRIVER)
     status, code, _ = await app.refused(reviewer, "POST", f"{path}/approve")
-    found = status, code, (await app.get(reviewer, path))["state"], await mails(app)
 
-    assert found == (400, 31, "SUBMITTED", [])
+    assert (status, code, (await app.get(reviewer, path))["state"], await mails(app)) == (400, 31, "SUBMITTED", [])
 
 
 @pytest.mark.parametrize(

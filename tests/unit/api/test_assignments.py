@@ -173,11 +173,10 @@ async def test_setting_a_driver_moves_the_person_and_tells_every_sensor_concerne
     await app.post(admin, f"/vehicle/{after}/driver/{driver.user_id}")
     again = list(app.signals.told)
     drivers = [(await app.get(admin, f"/vehicle/{key}"))["currentDriverId"]["id"] for key in (before, after)]
-    driver_id = driver.user_id
 
     assert moved == sorted((SIGNAL_SENSOR_CHANGED, sensor_id) for sensor_id in sensors)
     assert again == []
-    assert drivers == [PLACEHOLDER, driver_id]
+    assert drivers == [PLACEHOLDER, driver.user_id]
 
 
 async def test_unsetting_a_driver_tells_the_sensors_of_the_vehicle(app: rest.Rest, admin):
@@ -187,6 +186,5 @@ async def test_unsetting_a_driver_tells_the_sensors_of_the_vehicle(app: rest.Res
     await app.post(admin, f"/vehicle/{vehicle_id}/driver/{driver.user_id}")
     app.signals.told.clear()
     shown = await assign(app, admin, "DELETE", vehicle_id, "driver", driver)
-    told = app.signals.told
 
-    assert (shown, told) == (PLACEHOLDER, [(SIGNAL_SENSOR_CHANGED, sensor_id)])
+    assert (shown, app.signals.told) == (PLACEHOLDER, [(SIGNAL_SENSOR_CHANGED, sensor_id)])

@@ -51,17 +51,15 @@ SUCCESS = (200, {"token": str, "refreshToken": str})
 
 async def test_login_answers_two_strings_and_nothing_else(app: Rest) -> None:
     await _account(app, "pass")
-    found = await _log_in(app, '{"username":"kim@fleet.example","password":"pass","more":1}')
 
-    assert found == SUCCESS
+    assert await _log_in(app, '{"username":"kim@fleet.example","password":"pass","more":1}') == SUCCESS
 
 
 @pytest.mark.parametrize("kind", [None, FORM, "text/plain", "application/json; charset=euc-kr", "nonsense"])
 async def test_h13_login_body_is_json_whatever_its_content_type(app: Rest, kind: str | None) -> None:
     await _account(app, "pass")
-    found = await _log_in(app, '{"username":"KIM@fleet.example ","password":"pass"}', kind)
 
-    assert found == SUCCESS
+    assert await _log_in(app, '{"username":"KIM@fleet.example ","password":"pass"}', kind) == SUCCESS
 
 
 @pytest.mark.parametrize(
@@ -79,9 +77,8 @@ async def test_form_login_is_tried_again_with_the_five_characters_decoded(
     app: Rest, password: str, sent: str, kind: str, expected: Any
 ) -> None:
     await _account(app, password)
-    found = await _log_in(app, f'{{"username":"{EMAIL}","password":"{sent}"}}', kind)
 
-    assert found == expected
+    assert await _log_in(app, f'{{"username":"{EMAIL}","password":"{sent}"}}', kind) == expected
 
 
 async def test_g26_unknown_user_wrong_password_and_disabled_account_get_one_answer(app: Rest) -> None:
@@ -208,9 +205,8 @@ async def test_own_record_is_shown_to_every_role(app: Rest) -> None:
         await app.account(f"{role}@x.example", role, company_id) for role in (Authority.DIRECTOR, Authority.DRIVER)
     ]
     shown = [await app.get(login, "/api/auth/user") for login in people]
-    shown, expected = [record["id"]["id"] for record in shown], [login.user_id for login in people]
 
-    assert shown == expected
+    assert [record["id"]["id"] for record in shown] == [login.user_id for login in people]
 
 
 async def test_login_storm_above_the_waiting_room_is_answered_429_and_the_rest_is_served(app: Rest) -> None:

@@ -126,9 +126,8 @@ async def test_suspension_of_each_kind_is_written(scene, kind, after):
     sensor_id = await scene.opened()
     done = await scene.act("SUSPENSION", kind=kind)
     record = await scene.sensor(sensor_id)
-    found = done["nwStatus"], line_of(record), await scene.refused("SUSPENSION", kind="USE")
 
-    assert found == (
+    assert (done["nwStatus"], line_of(record), await scene.refused("SUSPENSION", kind="USE")) == (
         after,
         (MDN, after, ("PLAN", "450081", "8982")),
         (400, 30, f"The line has nwStatus {after}; suspension of use needs 01."),
@@ -359,9 +358,8 @@ async def test_refused_action_is_refused_alike_when_it_comes_again(scene):
     suspension = scene.action("SUSPENSION", kind="USE")
     first = await scene.app.refused(scene.carrier, "POST", ACTIONS, suspension)
     await scene.opened()
-    found = first, await scene.app.refused(scene.carrier, "POST", ACTIONS, suspension)
 
-    assert found == (unknown, unknown)
+    assert (first, await scene.app.refused(scene.carrier, "POST", ACTIONS, suspension)) == (unknown, unknown)
 
 
 async def test_same_id_of_two_carriers_is_two_actions(scene):

@@ -29,9 +29,8 @@ async def test_change_of_nothing_answers_the_record(app: rest.Rest, admin):
     path = f"/company/{admin.company_id}"
     read = await app.get(admin, path)
     answers = [await app.call(admin, "PUT", path, body) for body in ({}, read, {"unheardOf": {"a": 1}})]
-    answers = [answer.json() for answer in answers]
 
-    assert answers == [read] * 3
+    assert [answer.json() for answer in answers] == [read] * 3
 
 
 async def test_change_of_null_clears_an_optional_field(app: rest.Rest):
@@ -57,9 +56,8 @@ async def test_change_that_names_no_company_is_refused(app: rest.Rest):
     _, ace = await app.operator("ace")
     _, other = await app.operator("other")
     bodies = [{}, {"id": None}, {"id": {}}, {"id": 7}, {"id": "x"}, {"id": UNKNOWN}, {"id": other.company_id}]
-    found = [await app.refused(ace, "PUT", "/company", {"name": 7, **body}) for body in bodies]
 
-    assert found == [
+    assert [await app.refused(ace, "PUT", "/company", {"name": 7, **body}) for body in bodies] == [
         empty,
         empty,
         empty,

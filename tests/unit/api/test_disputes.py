@@ -100,9 +100,8 @@ async def test_director_sees_the_disputes_of_managed_vehicles_alone(app: rest.Re
     await app.post(own.admin, f"/vehicle/{own.vehicle_id}/director/{director.user_id}")
     after = await app.get(director, own.of_company, limit=5)
     decided = await changed(app, director, decision(after["data"][0]), {"accept": False, "answer": "No."})
-    before, after, decided = before["data"], after["data"], decided["state"]
 
-    assert (before, len(after), decided) == ([], 1, "REJECTED")
+    assert (before["data"], len(after["data"]), decided["state"]) == ([], 1, "REJECTED")
 
 
 @pytest.mark.parametrize(

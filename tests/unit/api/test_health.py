@@ -70,9 +70,8 @@ async def test_health_is_answered_under_names_of_this_machine_and_of_its_public_
     app: Rest, host: str, shown: bool
 ) -> None:
     app.change(public_url="https://fleet.example/")
-    found = await _statuses(app, "127.0.0.1", headers={"Host": host}, paths=PATHS[:2])
 
-    assert found == [200 if shown else 404] * 2
+    assert await _statuses(app, "127.0.0.1", headers={"Host": host}, paths=PATHS[:2]) == [200 if shown else 404] * 2
 
 
 async def test_health_is_hidden_when_one_of_two_names_is_foreign(app: Rest) -> None:

@@ -64,10 +64,9 @@ async def test_rule_2_vehicles_in_a_director_s_file_are_managed_by_that_director
     director = await app.person(admin, Authority.DIRECTOR, "d")
     answer = await sent(app, director, VEHICLES)
     rows = await app.store.read(lambda tx: tx.all(select(vehicle.c.director_id)))
-    directors, director = {row[0] for row in rows}, director.user_id
 
     assert answer == report(rows=3, created=3)
-    assert directors == {director}
+    assert {row[0] for row in rows} == {director.user_id}
 
 
 async def test_rule_3_vehicles_in_a_partner_s_file_are_delegated_to_the_operator_for_good(app: rest.Rest):
@@ -78,9 +77,8 @@ async def test_rule_3_vehicles_in_a_partner_s_file_are_delegated_to_the_operator
     rows = await app.store.read(
         lambda tx: tx.all(select(columns.from_company_id, columns.to_company_id, columns.automatic))
     )
-    rows, delegation = [tuple(row) for row in rows], (partner.company_id, operator["id"]["id"], True)
 
-    assert rows == [delegation] * 3
+    assert [tuple(row) for row in rows] == [(partner.company_id, operator["id"]["id"], True)] * 3
 
 
 async def test_one_bad_row_keeps_every_row_out_unless_bad_rows_are_skipped(app: rest.Rest):
@@ -186,9 +184,8 @@ async def test_form_without_exactly_one_file_is_refused(app: rest.Rest, files, m
     _, admin = await app.operator("ace")
     headers = {"X-Authorization": f"Bearer {admin.token}"}
     answer = await app.http.post("/api/tre/v1/vehicles/bulk", headers=headers, files=parts)
-    found = answer.status_code, answer.json()["errorCode"], answer.json()["message"]
 
-    assert found == (400, 31, message)
+    assert (answer.status_code, answer.json()["errorCode"], answer.json()["message"]) == (400, 31, message)
 
 
 @pytest.mark.parametrize("boundary", ["", "; boundary=", "; boundary=x"])

@@ -260,6 +260,5 @@ async def test_change_of_a_carrier_linked_sensor_takes_its_own_values_and_refuse
 async def test_change_of_a_sensor_whose_line_is_not_open_yet_takes_its_own_record(app: Rest, admin: Login) -> None:
     made = await app.post(admin, "/sensor", {"serialNo": "1", "type": "OBD", "additionalInfo": {"extra": "van"}})
     changed = await app.call(admin, "PUT", f"/sensor/{made['id']['id']}", {**made, "vendor": "Ace"})
-    changed = changed.json()
 
-    assert changed == {**made, "vendor": "Ace"}
+    assert changed.json() == {**made, "vendor": "Ace"}

@@ -305,8 +305,7 @@ async def test_one_file_arrives_at_a_time_whoever_has_it(app: rest.Rest, tmp_pat
 
     assert status == 200
     assert (told["state"], told["step"], told["canContinue"]) == ("RUNNING", "UPLOAD", False)
-    busy = (409, 2, "A map is being imported or changed; try again when that has ended.")
-    assert refused == [busy] * 4
+    assert refused == [(409, 2, "A map is being imported or changed; try again when that has ended.")] * 4
 
 
 async def test_import_that_was_interrupted_is_begun_again_by_one_request(app: rest.Rest, tmp_path):

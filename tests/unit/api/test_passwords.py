@@ -85,9 +85,8 @@ async def test_change_that_cannot_be_made_says_why_and_changes_nothing(
 ) -> None:
     login = await make(app)
     status, error, text = await app.refused(login, "POST", "/api/auth/changePassword", body)
-    found = status, error, message is None or text == message, await opens(app, OLD)
 
-    assert found == (400, 31, True, True)
+    assert (status, error, message is None or text == message, await opens(app, OLD)) == (400, 31, True, True)
 
 
 async def test_change_without_a_token_is_refused(app: Rest) -> None:
@@ -182,9 +181,8 @@ async def test_link_is_good_for_its_hours(app: Rest, later_ms: int, good: bool) 
     token = await link(app, (await make(app)).user_id)
     app.now_ms += later_ms
     body = {"token": token, "password": NEW}
-    found = (await app.call(None, "POST", "/api/noauth/setPassword", body)).status_code
 
-    assert found == (200 if good else 400)
+    assert (await app.call(None, "POST", "/api/noauth/setPassword", body)).status_code == (200 if good else 400)
 
 
 async def test_newer_link_replaces_the_older(app: Rest) -> None:
@@ -200,9 +198,8 @@ async def test_link_of_a_disabled_account_is_refused(app: Rest) -> None:
     user_id = (await make(app)).user_id
     token = await link(app, user_id)
     await app.store.write(lambda tx: tx.run(update(account).where(account.c.id == user_id).values(enabled=False)))
-    found = await code(app, None, "/api/noauth/setPassword", {"token": token, "password": NEW})
 
-    assert found == (400, 31)
+    assert await code(app, None, "/api/noauth/setPassword", {"token": token, "password": NEW}) == (400, 31)
 
 
 async def test_short_password_does_not_use_the_link_up(app: Rest) -> None:

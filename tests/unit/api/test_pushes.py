@@ -124,10 +124,9 @@ async def test_m3_receivers_that_never_answer_are_shown_in_words_with_their_unco
 async def test_unconfirmed_messages_are_sent_again_when_they_are_named(app: rest.Rest, admin, path, body, sent):
     await parked(app, admin.company_id, 1)
     await unconfirmed(app, admin.company_id, 3)
-    answer, counts = await app.post(admin, f"{path}/resend", body), await app.get(admin, path)
 
-    assert answer == {"count": sent, "released": 0}
-    assert counts["waiting"] == sent
+    assert await app.post(admin, f"{path}/resend", body) == {"count": sent, "released": 0}
+    assert (await app.get(admin, path))["waiting"] == sent
 
 
 async def test_resend_and_another_address_are_written_down_and_told_to_every_process(app: rest.Rest, admin, path):
@@ -215,9 +214,8 @@ async def test_parked_messages_of_a_time_are_listed(app: rest.Rest, admin, path)
         ids += await parked(app, admin.company_id, 1)
         app.now_ms += 1_000
     page = await app.get(admin, f"{path}/parked", limit=5, startTime=began_ms + 1_000, endTime=began_ms + 1_999)
-    expected, listed = ids[1:2], [record["id"]["id"] for record in page["data"]]
 
-    assert listed == expected
+    assert [record["id"]["id"] for record in page["data"]] == ids[1:2]
 
 
 async def test_offset_that_is_no_parked_message_of_the_company_is_refused(app: rest.Rest, admin, path):
@@ -279,10 +277,9 @@ async def test_more_messages_than_one_transaction_takes_are_all_sent_again(app: 
     ids = await parked(app, admin.company_id, 1_203)
     answer = await app.post(admin, f"{path}/resend", {})
     rows = await app.store.read(lambda tx: tx.all(select(push_outbox.c.id).order_by(push_outbox.c.no)))
-    rows = [row.id for row in rows]
 
     assert answer == {"count": 1_203, "released": 0}
-    assert rows == ids
+    assert [row.id for row in rows] == ids
 
 
 async def until_done(app):
@@ -313,11 +310,10 @@ async def test_request_puts_a_bounded_number_in_line_and_the_rest_follows(
     rows = await app.store.read(lambda tx: tx.all(of_own.order_by(push_outbox.c.no)))
     left = await app.store.read(lambda tx: tx.all(select(push_resend)))
     counts = await app.get(admin, path), await app.get(other, f"/company/{other.company_id}/push")
-    rows, counts = [row.id for row in rows], [each[make.__name__] for each in counts]
 
     assert (answer["count"], first) == (count, at_once)
-    assert (rows, left) == (ids, [])
-    assert counts == [0, 1]
+    assert ([row.id for row in rows], left) == (ids, [])
+    assert [each[make.__name__] for each in counts] == [0, 1]
 
 
 async def test_request_begins_no_step_after_its_time_but_ends_what_is_named(app: rest.Rest, admin, path, monkeypatch):
@@ -330,11 +326,10 @@ async def test_request_begins_no_step_after_its_time_but_ends_what_is_named(app:
     everything = await app.post(admin, f"{path}/resend", {})
     still = await still_parked(app, admin, path)
     await until_done(app)
-    first, second, at_last = (named, left), (everything, still), await still_parked(app, admin, path)
 
-    assert first == ({"count": 2, "released": 0}, ids[2:])
-    assert second == ({"count": 1, "released": 2}, ids[2:])
-    assert at_last == []
+    assert (named, left) == ({"count": 2, "released": 0}, ids[2:])
+    assert (everything, still) == ({"count": 1, "released": 2}, ids[2:])
+    assert await still_parked(app, admin, path) == []
 
 
 async def test_rest_is_what_was_asked_for_and_not_what_was_given_up_later(app: rest.Rest, admin, path, monkeypatch):
@@ -363,9 +358,8 @@ async def test_rest_goes_with_its_company(app: rest.Rest, admin, monkeypatch):
     await app.post(partner, f"/company/{partner.company_id}/push/resend", {})
     before = await app.store.read(lambda tx: tx.all(select(push_resend)))
     await app.delete(admin, f"/company/{record['id']['id']}")
-    found = len(before), await app.store.read(lambda tx: tx.all(select(push_resend)))
 
-    assert found == (1, [])
+    assert (len(before), await app.store.read(lambda tx: tx.all(select(push_resend)))) == (1, [])
 
 
 async def test_messages_of_another_company_are_not_sent_again(app: rest.Rest, admin, path):
@@ -398,10 +392,9 @@ async def test_secret_is_made_once_and_shown_to_the_company_alone(app: rest.Rest
     _, partner = await app.partner(admin, "p@p.example")
     director = await app.person(admin, Authority.DIRECTOR, "Dir")
     refused = [(await app.refused(who, "GET", f"{path}/secret"))[0] for who in (partner, director, None)]
-    now_ms = app.now_ms
 
     assert first == second
-    assert (first["createdTime"], first["formerUntil"]) == (now_ms, None)
+    assert (first["createdTime"], first["formerUntil"]) == (app.now_ms, None)
     assert len(base64.b64decode(first["secret"].removeprefix("whsec_"), validate=True)) == 32
     assert refused == [403, 403, 401]
 

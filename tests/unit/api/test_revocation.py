@@ -227,9 +227,8 @@ async def test_right_on_one_vehicle_outlives_the_delegation_of_another(app: rest
 async def test_delegating_again_brings_no_right_back(app: rest.Rest, story):
     await delegating.take_back(app, story.of.owner, story.of.borrower, story.v)
     await delegating.delegate(app, story.of.owner, story.of.borrower, story.v)
-    found = {name: await story.open_to(name) for name in story.logins if name.endswith("borrower")}
 
-    assert found == {
+    assert {name: await story.open_to(name) for name in story.logins if name.endswith("borrower")} == {
         "borrower": DIRECTORS,
         "director of borrower": set(),
         "driver of borrower": set(),

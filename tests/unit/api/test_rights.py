@@ -69,7 +69,6 @@ async def test_h4_right_is_answered_read_and_listed_with_every_field(app: rest.R
     read = await app.get(cast.of.borrower, f"{path}/{cast.v}")
     listed = await app.get(person, f"{path}s", limit=1)
     vehicle = await app.get(cast.of.owner, f"/vehicle/{cast.v}")
-    count = vehicle["delegateUserCount"]
 
     assert new == {
         "id": new["id"],
@@ -84,7 +83,7 @@ async def test_h4_right_is_answered_read_and_listed_with_every_field(app: rest.R
     }
     assert (read, listed) == (new, {"data": [new], "nextPageLink": None, "hasNext": False})
     assert list(read) == list(new)
-    assert count == 1
+    assert vehicle["delegateUserCount"] == 1
 
 
 GIVEN, FOREIGN, STATE, TAKEN = "DELEGATED_DIRECTOR", (403, 20), (400, 30), (400, 31)
@@ -137,9 +136,8 @@ async def test_rule_2_director_of_a_company_that_has_other_vehicles_but_not_this
 async def test_rule_2_delegated_director_makes_no_other_one(app: rest.Rest, cast):
     second = await delegating.director(app, cast.of.borrower, "second")
     await delegating.give(app, cast.of.borrower, cast.people["director of borrower"], cast.v)
-    found = await _outcome(app, cast.people["director of borrower"], second, cast.v, drive=False)
 
-    assert found == FOREIGN
+    assert await _outcome(app, cast.people["director of borrower"], second, cast.v, drive=False) == FOREIGN
 
 
 DRIVING = [
@@ -351,9 +349,8 @@ async def test_managing_director_and_others_who_drive_go_on_when_a_right_is_take
     await app.store.write(delegating.drives_now(cast.v, cast.managing))
     await app.call(cast.managing, "DELETE", f"{delegating.rights(cast.managing, drive=True)}/{cast.v}")
     drivers.append((await app.get(cast.of.owner, f"/vehicle/{cast.v}"))["currentDriverId"]["id"])
-    found, expected = drivers, [cast.managing.user_id, cast.people["driver of borrower"].user_id, cast.managing.user_id]
 
-    assert found == expected
+    assert drivers == [cast.managing.user_id, cast.people["driver of borrower"].user_id, cast.managing.user_id]
 
 
 async def test_rights_of_one_role_are_paged_by_vehicle_number(app: rest.Rest, of):
@@ -375,8 +372,7 @@ async def test_rights_of_one_role_are_paged_by_vehicle_number(app: rest.Rest, of
     unknown = await app.refused(
         director, "GET", f"{delegating.rights(director, drive=True)}s?limit=1&idOffset={UNKNOWN}"
     )
-    directs, drives, unknown = await walk(False), await walk(True), unknown[:2]
 
-    assert directs == [(number, "DELEGATED_DIRECTOR") for number in "1234"]
-    assert drives == [("1", "DRIVER"), ("3", "DRIVER")]
-    assert unknown == (400, 31)
+    assert await walk(False) == [(number, "DELEGATED_DIRECTOR") for number in "1234"]
+    assert await walk(True) == [("1", "DRIVER"), ("3", "DRIVER")]
+    assert unknown[:2] == (400, 31)

@@ -83,20 +83,18 @@ async def test_g12_mounting_answers_the_sensor_and_tells_the_pipeline_once(app: 
     again = await app.post(admin, path, {"any": ["body"]})
     vehicle = await app.get(admin, f"/vehicle/{vehicle_id}")
     read = await app.get(admin, f"/sensor/{sensor_id}")
-    told = app.signals.told
 
     assert mounted == {**registered, "status": "ACTIVATED", "vehicleId": vehicle["id"], "vehicleNo": "12가3456"}
     assert again == mounted
     assert read == mounted
     assert (vehicle["sensorCount"], vehicle["status"]) == (1, "DEACTIVATED")
-    assert told == [(observe.SIGNAL_SENSOR_CHANGED, mounted["id"]["id"])]
+    assert app.signals.told == [(observe.SIGNAL_SENSOR_CHANGED, mounted["id"]["id"])]
 
 
 async def test_g11_mounting_ignores_a_body_that_is_no_json(app: rest.Rest, admin):
     vehicle_id, sensor_id = await vehicle_and_sensor(app, admin)
-    found = await app.post(admin, f"/sensor/{sensor_id}/vehicle/{vehicle_id}", b"{")
 
-    assert found["status"] == "ACTIVATED"
+    assert (await app.post(admin, f"/sensor/{sensor_id}/vehicle/{vehicle_id}", b"{"))["status"] == "ACTIVATED"
 
 
 async def test_mounting_refusals_come_in_order_and_change_nothing(app: rest.Rest, admin):
@@ -138,12 +136,11 @@ async def test_mounting_a_sensor_whose_device_is_absent_is_refused_until_it_need
     sensor, told = await app.get(admin, f"/sensor/{sensor_id}"), [*app.signals.told]
     await app.call(admin, "PUT", f"/sensor/{sensor_id}", {"activationRequired": False})
     mounted = await app.post(admin, f"/sensor/{sensor_id}/vehicle/{vehicle_id}")
-    status = mounted["status"]
 
     assert refusal == (409, 2, "The device is not connected.")
     assert (sensor["status"], sensor["activationRequired"]) == ("DEACTIVATED", True)
     assert {subject for subject, _ in told} == {observe.SIGNAL_RPC_ANSWERED}
-    assert status == "ACTIVATED"
+    assert mounted["status"] == "ACTIVATED"
 
 
 @pytest.mark.parametrize(

@@ -30,9 +30,8 @@ async def test_registration_refusals_name_the_parameter(app: rest.Rest):
     }
 
     _, admin = await app.operator("ace")
-    found = {name: await app.refused(admin, "POST", "/driver", body) for name, body in cases.items()}
 
-    assert found == {
+    assert {name: await app.refused(admin, "POST", "/driver", body) for name, body in cases.items()} == {
         "name": (400, 31, "Parameter 'name' can't be empty!"),
         "email": (400, 31, "Parameter 'email' must be an e-mail address."),
         "password": (400, 31, "Parameter 'password' can't be empty!"),
@@ -103,10 +102,9 @@ async def test_people_of_a_company_are_listed_by_name_then_id(app: rest.Rest, ad
     link = pages[0]["nextPageLink"]
     pages.append(await app.get(admin, f"{path}s?limit=2&idOffset={link['idOffset']}&textOffset={link['textOffset']}"))
     found = await app.get(admin, f"{path}s?limit=2&textSearch=B")
-    pages, found = [names(page) for page in pages], [user["id"]["id"] for user in found["data"]]
 
-    assert pages == [["A", "b"], ["b", "c"]]
-    assert found == sorted(same)
+    assert [names(page) for page in pages] == [["A", "b"], ["b", "c"]]
+    assert [user["id"]["id"] for user in found["data"]] == sorted(same)
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -168,7 +166,6 @@ async def test_vehicles_that_a_director_manages_are_those_the_caller_may_see(app
     link = (await app.get(p, path))["nextPageLink"]
     following = await app.get(p, f"{path}&idOffset={link['idOffset']}")
     refused = [(await app.refused(login, "GET", path))[:2] for login in (q, driver)]
-    following = [vehicle["vehicleNo"] for vehicle in following["data"]]
 
     assert numbers == {
         "operator": (["1", "2"], True),
@@ -176,7 +173,7 @@ async def test_vehicles_that_a_director_manages_are_those_the_caller_may_see(app
         "director": (["1", "2"], True),
         "colleague": ([], False),
     }
-    assert following == ["3"]
+    assert [vehicle["vehicleNo"] for vehicle in following["data"]] == ["3"]
     assert refused == [(403, 20)] * 2
 
 

@@ -94,9 +94,8 @@ async def test_rule_3_vehicle_of_a_partner_can_be_read_by_the_operator(app: rest
     _, ace = await app.operator("ace")
     _, partner = await app.partner(ace, "admin@partner.example")
     vehicle = await app.post(partner, "/vehicle", {"vehicleNo": "1", "mileage": 1})
-    registered, read = vehicle, await app.get(ace, f"/vehicle/{vehicle['id']['id']}")
 
-    assert read == registered
+    assert await app.get(ace, f"/vehicle/{vehicle['id']['id']}") == vehicle
 
 
 async def test_checks_run_in_order_token_role_id_existence_ownership_body(app: rest.Rest, admin):
@@ -120,9 +119,8 @@ async def test_checks_run_in_order_token_role_id_existence_ownership_body(app: r
 
 async def test_read_accepts_the_id_in_upper_case(app: rest.Rest, admin):
     vehicle = await app.post(admin, "/vehicle", {"vehicleNo": "1", "mileage": 1})
-    registered, read = vehicle, await app.get(admin, f"/vehicle/{vehicle['id']['id'].upper()}")
 
-    assert read == registered
+    assert await app.get(admin, f"/vehicle/{vehicle['id']['id'].upper()}") == vehicle
 
 
 async def test_list_of_a_company_pages_by_number_with_exact_has_next(app: rest.Rest):

@@ -15,9 +15,7 @@ def person(**named):
 def test_differences_are_the_named_fields_that_differ_without_secrets():
     before, after = person(), person(name="Kim", phone="010", password="q", email="k@x.example")
 
-    found = history.differences(before, after, ("name", "phone", "password"), secret=("password",))
-
-    assert found == (
+    assert history.differences(before, after, ("name", "phone", "password"), secret=("password",)) == (
         Change("name", before="Jung", after="Kim"),
         Change("phone", before=None, after="010"),
         Change("password", secret=True),

@@ -28,9 +28,7 @@ def test_sums_are_of_drives_and_the_score_of_scored_ones_by_distance():
         listed(6, parking=True, not_scored="parking"),
     ]
 
-    found = listed_trips.summed(trips)
-
-    assert found == TripSums(
+    assert listed_trips.summed(trips) == TripSums(
         trips=4,
         distance_m=5_000.0,
         duration_ms=30 * MINUTE_MS,

@@ -61,9 +61,8 @@ async def cookie(app: Rest) -> Cookie:
 async def test_cookie_says_who_asks(app: Rest) -> None:
     login, cookie = await visitor(app)
     answer = await app.http.get(ME, headers={"Cookie": f"other=1; tripline={cookie.text}; more=2"})
-    mine, found = login.user_id, answer.json()["id"]["id"]
 
-    assert mine == found
+    assert login.user_id == answer.json()["id"]["id"]
 
 
 @pytest.mark.parametrize(

@@ -40,9 +40,7 @@ def test_vehicle_beside_a_road_or_across_it_is_on_none(north, heading):
 
 
 def test_parallel_roads_are_both_likely():
-    world = {1: [(0, 0), (1_000, 0)], 2: [(0, 20), (1_000, 20)]}
-
-    assert limits((world, TAGS), 500, 5, EAST) == [80.0, 50.0]
+    assert limits(({1: [(0, 0), (1_000, 0)], 2: [(0, 20), (1_000, 20)]}, TAGS), 500, 5, EAST) == [80.0, 50.0]
 
 
 def test_limit_depends_on_direction_kind_of_vehicle_and_time():

@@ -38,9 +38,7 @@ def test_parallel_road_that_is_not_driven_is_not_found():
     """A road and another one 25 m beside it, which shares no node: the noise alone would choose it often."""
     world = {1: [(0, 0), (3_000, 0)], 2: [(0, 25), (3_000, 25)]}
 
-    found = links(world, [(0, 0), (3_000, 0)], noise_m=12.0)
-
-    assert set(found) == {1}
+    assert set(links(world, [(0, 0), (3_000, 0)], noise_m=12.0)) == {1}
 
 
 def test_positions_far_beside_their_road_do_not_lose_it():
@@ -61,18 +59,14 @@ def test_parallel_road_that_is_joined_far_away_is_not_found():
     """A road and another one 25 m beside it, which leaves it 600 m further on: they share a node, not on the way."""
     world = {1: [(0, 0), (3_000, 0)], 2: [(0, 25), (2_900, 25), (3_000, 0)]}
 
-    found = links(world, [(0, 0), (2_400, 0)], noise_m=12.0)
-
-    assert set(found) == {1}
+    assert set(links(world, [(0, 0), (2_400, 0)], noise_m=12.0)) == {1}
 
 
 def test_parallel_road_that_cross_streets_join_is_not_found():
     crossing = {number: [(at, 0), (at, 30)] for number, at in enumerate(range(200, 2_000, 200), 10)}
     world = {1: [(at, 0) for at in range(0, 2_001, 200)], 2: [(at, 30) for at in range(0, 2_001, 200)], **crossing}
 
-    found = links(world, [(0, 0), (2_000, 0)], noise_m=8.0)
-
-    assert set(found) == {1}
+    assert set(links(world, [(0, 0), (2_000, 0)], noise_m=8.0)) == {1}
 
 
 def test_one_way_carriageways_are_told_by_direction():
@@ -269,9 +263,7 @@ def test_speeds_that_say_nothing_cost_no_road(speed):
     true = matcher.matched(index, own).road
     own.speed_kmh[:] = own.speed_kmh / speed
 
-    found = matcher.matched(index, own).road
-
-    assert (found != true).sum() <= 3
+    assert (matcher.matched(index, own).road != true).sum() <= 3
 
 
 def test_standing_vehicle_keeps_its_road_whatever_its_positions_do():

@@ -109,9 +109,8 @@ def test_change_within_half_a_step_of_its_threshold_goes_on_beside_it(steady, le
 
 def test_step_of_speeds_is_measured_in_each_trip_from_60_moving_samples():
     whole, tenths = {"speed": [*[40, 41] * 30, 48, 48]}, {"speed": [*[40, 40.3] * 30, 48.4, 48.4]}
-    short = {"speed": [*[40] * 57, 48, 48]}
 
-    assert events(whole, tenths, short) == [(1, ACCELERATION, 60), (2, ACCELERATION, 57)]
+    assert events(whole, tenths, {"speed": [*[40] * 57, 48, 48]}) == [(1, ACCELERATION, 60), (2, ACCELERATION, 57)]
 
 
 def test_first_three_fixes_give_no_rate():

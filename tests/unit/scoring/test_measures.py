@@ -54,9 +54,7 @@ def test_driving_is_time_above_standing_without_gaps():
 def test_seconds_over_the_limit_by_bands_lie_one_in_the_other():
     speed = [100.0] * 10 + [110.0] * 10 + [111.0] * 5 + [122.0] * 6 + [133.0] * 7 + [149.0] * 8 + [100.0]
 
-    found = measured(speed)
-
-    assert found.over_s == (5 + 6 + 7 + 8, 6 + 7 + 8, 7 + 8, 8)
+    assert measured(speed).over_s == (5 + 6 + 7 + 8, 6 + 7 + 8, 7 + 8, 8)
 
 
 @pytest.mark.parametrize(("seconds", "idle_s"), [(299, 0), (300, 0), (301, 300), (600, 599)])

@@ -44,9 +44,7 @@ def test_default_limit_zero_switches_overspeed_off():
 
 
 def test_default_limit_zero_leaves_known_roads_judged():
-    trip = {"speed": [250, 250], "limit": [NAN, 100]}
-
-    assert events(trip, rules=NO_DEFAULT) == [(0, 5, 1)]
+    assert events({"speed": [250, 250], "limit": [NAN, 100]}, rules=NO_DEFAULT) == [(0, 5, 1)]
 
 
 def test_seconds_at_one_sample_a_second_equal_the_count():

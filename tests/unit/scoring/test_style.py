@@ -51,9 +51,7 @@ def test_speeding_up_is_no_braking():
 
 
 def test_braking_at_the_first_fixes_is_ignored():
-    trip = {"speed": [90.0, 70, 50, 50, 50]}
-
-    assert kernel.worked(drives(trip), RULES).brakings.first.size == 0
+    assert kernel.worked(drives({"speed": [90.0, 70, 50, 50, 50]}), RULES).brakings.first.size == 0
 
 
 def test_braking_over_two_seconds_needs_the_rate_of_slow_sampling():
@@ -65,9 +63,7 @@ def test_braking_over_two_seconds_needs_the_rate_of_slow_sampling():
 
 
 def test_no_braking_runs_from_one_trip_into_the_next():
-    slow, fast = {"speed": [90.0] * 8}, {"speed": [10.0] * 8}
-
-    assert kernel.worked(drives(slow, fast), RULES).brakings.first.size == 0
+    assert kernel.worked(drives({"speed": [90.0] * 8}, {"speed": [10.0] * 8}), RULES).brakings.first.size == 0
 
 
 @pytest.mark.parametrize("kmh", [30.0, 50.0, 70.0])
@@ -106,9 +102,7 @@ def test_gap_within_a_corner_hides_it():
 
 @pytest.mark.parametrize(("kmh", "burden"), [(131.9, 0), (132.0, 0), (132.1, 0.04), (148.5, 0.04), (148.6, 0.12)])
 def test_second_far_over_the_limit_weighs_more(kmh, burden):
-    found = findings({"speed": [kmh] * 8}, rules=RULES)
-
-    assert found.style.tolist() == [pytest.approx(7 * burden)]
+    assert findings({"speed": [kmh] * 8}, rules=RULES).style.tolist() == [pytest.approx(7 * burden)]
 
 
 def test_policy_1_weighs_events_alone():

@@ -66,9 +66,7 @@ def test_simulate_without_the_certificate_authority_exits_1_with_one_line(
     tokens = tmp_path / "tokens"
     tokens.write_text("aaaaaaaaaaaaaaaaaaaa\n")
 
-    code = cli.run(["simulate", "--tokens", str(tokens), "--ca", str(tmp_path / "ca.crt")])
-
-    assert code == cli.FAILED
+    assert cli.run(["simulate", "--tokens", str(tokens), "--ca", str(tmp_path / "ca.crt")]) == cli.FAILED
     assert "ca.crt cannot be read: No such file" in capsys.readouterr().err
 
 

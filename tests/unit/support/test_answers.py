@@ -53,9 +53,7 @@ def test_answer_that_the_document_does_not_describe_is_caught(given, told):
 
 
 def test_objects_inside_objects_are_closed_too():
-    schema = {"properties": {"a": {"properties": {}}}, "examples": [{"properties": 1}]}
-
-    assert answers.strict(schema) == {
+    assert answers.strict({"properties": {"a": {"properties": {}}}, "examples": [{"properties": 1}]}) == {
         "properties": {"a": {"properties": {}, "additionalProperties": False}},
         "additionalProperties": False,
     }

@@ -89,8 +89,7 @@ def test_processes_of_a_run_begin_to_import_at_different_files_and_report_what_f
     ran = subprocess.run(command, cwd=folder, env=alone, capture_output=True, text=True)
 
     imported = [line.split() for line in (folder / "imported").read_text().splitlines()]
-    orders = {of: [name for by, name in imported if by == of] for of in ("gw0", "gw1")}
-    assert orders == {
+    assert {of: [name for by, name in imported if by == of] for of in ("gw0", "gw1")} == {
         "gw0": ["test_case", "test_deep", "test_quick", "test_some"],
         "gw1": ["test_quick", "test_some", "test_case", "test_deep"],
     }

@@ -207,9 +207,7 @@ def test_separator_is_the_one_that_makes_the_header_known(separator):
 
 
 def test_quoted_cells_hold_separators_quotes_and_line_ends():
-    content = b'vehicleNo,mileage\r\n"a, ""b""\r\nc",1\r\nd,2\r\n'
-
-    assert table(content) == [
+    assert table(b'vehicleNo,mileage\r\n"a, ""b""\r\nc",1\r\nd,2\r\n') == [
         (2, {"vehicleNo": 'a, "b"\r\nc', "mileage": "1"}),
         (3, {"vehicleNo": "d", "mileage": "2"}),
     ]
@@ -283,9 +281,7 @@ def test_line_up_to_the_bound_is_read_and_one_byte_more_is_refused():
 
 
 def test_row_of_many_lines_is_bounded_too():
-    lines = b"x\n" * (csv_files.ROW_MAX // 2)
-
-    assert refusal(HEADER + b'"' + lines + b'",1\n') == (
+    assert refusal(HEADER + b'"' + (b"x\n" * (csv_files.ROW_MAX // 2)) + b'",1\n') == (
         "Row 2 has more than 65,536 bytes; a quote is probably opened and never closed."
     )
 

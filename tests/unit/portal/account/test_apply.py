@@ -30,9 +30,8 @@ async def test_application_is_kept_in_the_language_of_its_page(app: Rest, langua
     kept = [("kim@x.example", "Scores\nfor drivers.", language)]
     browser = Browser(app)
     answer = await browser.post("/apply", FORM, **{"Accept-Language": language})
-    found = answer.status_code, answer.headers["location"], await applications(app)
 
-    assert found == (303, "/apply/sent", kept)
+    assert (answer.status_code, answer.headers["location"], await applications(app)) == (303, "/apply/sent", kept)
 
 
 @pytest.mark.parametrize(
@@ -49,9 +48,8 @@ async def test_field_that_is_wrong_is_named_and_the_rest_stays(app: Rest, name: 
     page = Page(answer.text)
     values = {each.get("name"): each.get("value") for each in page.all("input")}
     kept = values["companyName"] == "Hanbit" and values["mobile"] == "010"
-    found = answer.status_code, told in page.text, kept, len(await applications(app))
 
-    assert found == (400, True, True, 0)
+    assert (answer.status_code, told in page.text, kept, len(await applications(app))) == (400, True, True, 0)
 
 
 async def test_many_applications_of_one_address_have_to_wait(app: Rest) -> None:

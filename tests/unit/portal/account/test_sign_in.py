@@ -65,9 +65,8 @@ async def test_sign_in_gives_a_cookie_that_no_script_reads_and_no_other_site_sen
     answer = await browser.post("/sign-in", {**GOOD, "next": "/account"})
     given = given_by(answer)
     own = await browser.get("/account")
-    found = answer.status_code, answer.headers["location"], given, own.status_code, EMAIL in own.text
 
-    assert found == (
+    assert (answer.status_code, answer.headers["location"], given, own.status_code, EMAIL in own.text) == (
         303,
         "/account",
         [
@@ -259,9 +258,8 @@ async def test_change_without_the_token_of_the_session_changes_nothing(app: Rest
     fields |= {"newPassword": PASSWORD + "2", "again_password": PASSWORD + "2"}
     answer = await browser.post(path, fields)
     kept = await app.store.read(lambda tx: tx.all(select(account.c.theme, account.c.password_updated_ms)))
-    found = answer.status_code, await sessions(app), [tuple(each) for each in kept]
 
-    assert found == (403, 1, [(None, 1)])
+    assert (answer.status_code, await sessions(app), [tuple(each) for each in kept]) == (403, 1, [(None, 1)])
 
 
 async def linked(rest: Rest) -> str:
@@ -289,9 +287,8 @@ async def test_opening_a_link_spends_nothing_and_its_button_signs_in_once(app: R
 async def test_link_is_good_for_a_quarter_of_an_hour(app: Rest, later_ms: int, status: int) -> None:
     token = await linked(app)
     app.now_ms += later_ms
-    found = (await Browser(app).post(links.SIGN_IN_PATH, {"token": token})).status_code
 
-    assert found == status
+    assert (await Browser(app).post(links.SIGN_IN_PATH, {"token": token})).status_code == status
 
 
 @pytest.mark.parametrize("token", ["", "nonsense", "x" * 43])
@@ -330,9 +327,8 @@ async def test_password_that_cannot_be_set_says_why_at_its_field(app: Rest, fiel
     new = "another pass phrase"
     sent = {"currentPassword": PASSWORD, "newPassword": new, "again_password": new, **fields}
     answer = await browser.post("/account/password", {**sent, "csrf": await csrf(browser)})
-    found = answer.status_code, told in Page(answer.text).text, answer.text.count("data-refused")
 
-    assert found == (400, True, 1)
+    assert (answer.status_code, told in Page(answer.text).text, answer.text.count("data-refused")) == (400, True, 1)
 
 
 async def test_language_and_theme_are_kept_by_the_account(app: Rest) -> None:

@@ -64,9 +64,8 @@ async def test_application_is_approved_once(app: Rest) -> None:
     waiting = "Night taxis" in (await browser.get("/admin/applications")).text
     answers = [await browser.post(f"/admin/applications/{wanted}/approve") for _ in range(2)]
     left = "Night taxis" in Page((await browser.get("/admin/applications")).text).text
-    found = waiting, [each.status_code for each in answers], left, await states(app), await mails(app)
 
-    assert found == approved
+    assert (waiting, [each.status_code for each in answers], left, await states(app), await mails(app)) == approved
 
 
 @pytest.mark.parametrize("reason", ["", " \r\n", "x" * 4_097])
@@ -163,17 +162,13 @@ async def test_applications_are_listed_by_state_those_that_wait_first(app: Rest,
 
 @pytest.mark.parametrize("query", ["sort=company", "state=NONE"])
 async def test_applications_are_ordered_and_filtered_by_what_there_is(app: Rest, query: str) -> None:
-    found = (await Browser(app, await root(app)).get(f"/admin/applications?{query}")).status_code
-
-    assert found == 400
+    assert (await Browser(app, await root(app)).get(f"/admin/applications?{query}")).status_code == 400
 
 
 @pytest.mark.parametrize("path", ["/admin/applications", "/admin/applications/count", "/admin/accounts"])
 @pytest.mark.parametrize("role", [Authority.COMPANY_ADMIN, Authority.DIRECTOR, Authority.DRIVER, Authority.CARRIER])
 async def test_page_of_the_platform_is_closed_to_every_other_role(app: Rest, path: str, role: Authority) -> None:
-    found = (await Browser(app, await app.account("kim@x.example", role)).get(path)).status_code
-
-    assert found == 403
+    assert (await Browser(app, await app.account("kim@x.example", role)).get(path)).status_code == 403
 
 
 SETTINGS = {"mail.password": "hush", "store.url": "postgresql://kim:hush@db.example/fleet"}

@@ -224,12 +224,11 @@ async def test_company_that_received_vehicles_sees_whose_they_are_and_delegates_
         "/delegation/delegate",
         {"toCompanyId": of.below.company_id, "vehicleId": vehicles[0], "confirmed": "1"},
     )
-    forbidden = forbidden.text
 
     assert "12가1" in page.text
     assert "Owner" in page.text
     assert "/delegation/delegate" not in [each.get("action") for each in chain.all("form")]
-    assert "This vehicle is outside your reach." in forbidden
+    assert "This vehicle is outside your reach." in forbidden.text
 
 
 async def test_chain_shows_companies_in_order_with_people_and_what_each_may_do(app: rest.Rest, of, vehicles):
@@ -267,9 +266,8 @@ async def test_rights_are_given_and_ended_on_the_chain(app: rest.Rest, of, vehic
     asks = f"{address}/rights/end?userId={driver.user_id}&right=DRIVER"
     ended = await browser.send(f"{address}/rights/end", at=asks)
     left = (await app.get(of.owner, f"/driver/{driver.user_id}/relation/vehicles", limit=5))["data"]
-    offered, driver_id = hidden(found, "userId"), driver.user_id
 
-    assert offered == [driver_id]
+    assert hidden(found, "userId") == [driver.user_id]
     assert "No name, e-mail address or telephone number begins with this." in nobody
     assert (given.status_code, ended.status_code) == (303, 303)
     assert (len(held), left) == (1, [])
@@ -410,9 +408,8 @@ async def test_directors_see_the_chain_of_their_vehicles_and_give_rights_on_it(
     browser = Browser(app, person)
     given = await browser.post(f"{address}/rights", {"userId": driver.user_id, "right": "DRIVER"})
     overview = await browser.get("/delegation")
-    found = overview.status_code, (await browser.get(address)).status_code, given.status_code
 
-    assert found == statuses
+    assert (overview.status_code, (await browser.get(address)).status_code, given.status_code) == statuses
 
 
 @pytest.mark.parametrize(
@@ -541,10 +538,9 @@ async def test_director_is_not_told_that_another_one_manages_nothing(app: rest.R
     await app.post(of.owner, f"/vehicle/{vehicles[0]}/director/{manager.user_id}")
     shown_to_idle = await shown(app, idle, f"/fleet/directors/{manager.user_id}")
     shown_to_manager = await shown(app, manager, f"/fleet/directors/{idle.user_id}")
-    of_manager, of_idle = shown_to_idle.text, shown_to_manager.text
 
-    assert "Vehicles you cannot see" in of_manager
-    assert "This director manages no vehicle." in of_idle
+    assert "Vehicles you cannot see" in shown_to_idle.text
+    assert "This director manages no vehicle." in shown_to_manager.text
 
 
 async def test_director_is_told_who_has_the_vehicles_that_they_direct_and_when_that_ends(app: rest.Rest, of, vehicles):

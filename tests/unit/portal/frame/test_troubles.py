@@ -203,9 +203,8 @@ async def test_portal_is_not_on_the_analytics_port(app: Rest) -> None:
     app.contexts = changed(app.contexts, api_port=81)
     browser = Browser(app, pages=PAGES)
     answers = [await browser.get("/offline"), await browser.get("http://127.0.0.1:81/offline")]
-    found = [(answer.status_code, answer.headers["content-type"]) for answer in answers]
 
-    assert found == [
+    assert [(answer.status_code, answer.headers["content-type"]) for answer in answers] == [
         (404, "application/json;charset=UTF-8"),
         (200, "text/html; charset=utf-8"),
     ]

@@ -202,10 +202,9 @@ async def test_visitor_is_sent_to_no_other_address(app: rest.Rest, address):
         (await browser.post(asked, {**hidden, **fields, "confirmed": "1"})).headers["location"]
         for asked, hidden in ((ACTIVATE, shown[0]), (there, shown[2]))
     ]
-    shown, delegation = [each.get("next") for each in shown], f"/delegation?company={of.borrower.company_id}"
 
-    assert shown == [[LIST], [LIST], None]
-    assert done == [LIST, delegation]
+    assert [each.get("next") for each in shown] == [[LIST], [LIST], None]
+    assert done == [LIST, f"/delegation?company={of.borrower.company_id}"]
 
 
 @pytest.mark.parametrize(("count", "status"), [(0, 400), (1, 200), (ROWS, 200), (ROWS + 1, 400)])

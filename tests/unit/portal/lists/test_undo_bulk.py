@@ -165,10 +165,9 @@ async def test_what_cannot_be_told_from_what_the_same_person_did_at_the_same_ins
     else:
         await delegating.delegate(desk.app, desk.of.owner, desk.of.borrower, desk.vehicles[1])
     _, _, form = await desk.led(await desk.post(address, {**chosen, **preview.hidden(address)}))
-    status, states, received = (await desk.undo(form)).status_code, await desk.states(), await desk.received()
 
-    assert status == 404
-    assert (states, received) == (
+    assert (await desk.undo(form)).status_code == 404
+    assert (await desk.states(), await desk.received()) == (
         (["on", "on", "off"], []) if address == ACTIVATE else (["off", "off", "off"], ["12가1", "12가2"])
     )
 

@@ -85,9 +85,8 @@ async def test_dispute_is_accepted_with_the_chosen_driver(own: Any, browser: Bro
     kept = await own.app.get(own.driver, f"/api/tre/v1_3/dispute/{dispute_id}")
     trip = Page((await browser.get(f"/trips/{own.trip_id}")).text)
     is_driver = await driver_of(own) == own.colleague.user_id
-    wrong, done, state = wrong.status_code, done.status_code, kept["state"]
 
     assert "accepted; the trip has another driver" in trip.text
     assert any((href or "").endswith("/driver") for href in links(trip))
     assert "Accept the dispute with this driver" in page.text
-    assert (wrong, done, state, is_driver) == (404, 303, "CORRECTED", True)
+    assert (wrong.status_code, done.status_code, kept["state"], is_driver) == (404, 303, "CORRECTED", True)

@@ -212,9 +212,8 @@ async def test_company_that_was_removed_from_the_candidates_is_one_again(desk: A
     path = f"/company/{desk.of.owner.company_id}/relation/companies"
     without = (await desk.app.get(desk.of.owner, path, limit=5))["data"]
     await desk.undo(form)
-    found = len(without), len((await desk.app.get(desk.of.owner, path, limit=5))["data"])
 
-    assert found == (0, 1)
+    assert (len(without), len((await desk.app.get(desk.of.owner, path, limit=5))["data"])) == (0, 1)
 
 
 async def test_account_is_disabled_and_enabled_again(desk: Any) -> None:
@@ -247,7 +246,6 @@ async def test_button_of_another_session_is_not_shown(desk: Any) -> None:
     kept = desk.browser.http.cookies[notices.COOKIE]
     await desk.sit(desk.of.owner)
     desk.browser.http.cookies.set(notices.COOKIE, kept)
-    own, planted = form, Form((await desk.browser.get("/fleet/vehicles")).text)
 
-    assert own.action is not None
-    assert planted.action is None
+    assert form.action is not None
+    assert Form((await desk.browser.get("/fleet/vehicles")).text).action is None

@@ -55,9 +55,8 @@ async def test_link_signs_in_once_and_ends_nothing_else(app: Rest) -> None:
     with refused(LinkUnusable, match="ask for a new one"):
         await app.store.write(spending(app, token))
     by_cookie = await app.http.get("/api/auth/user", headers={"Cookie": f"tripline={cookie.text}"})
-    found = [by_cookie.status_code, (await app.call(login, "GET", "/api/auth/user")).status_code]
 
-    assert found == [200, 200]
+    assert [by_cookie.status_code, (await app.call(login, "GET", "/api/auth/user")).status_code] == [200, 200]
 
 
 async def test_newer_link_ends_the_earlier_one_of_its_sort_alone(app: Rest) -> None:

@@ -377,9 +377,7 @@ def test_items_of_an_aggregate_are_bounded(rig, count, stored):
 
 
 def test_array_of_events_is_one_event_each(rig):
-    outcome = rig.deliver(event([{"wbv": 11.1}, {"wbv": 11.2}], ty=104))
-
-    assert outcome.counts["event"] == 2
+    assert rig.deliver(event([{"wbv": 11.1}, {"wbv": 11.2}], ty=104)).counts["event"] == 2
     assert len(set(rig.rows(tables.device_event, "id"))) == 2
 
 

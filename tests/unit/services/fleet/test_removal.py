@@ -147,9 +147,8 @@ async def test_deleted_director_leaves_the_vehicles_it_managed(app: rest.Rest, o
     vehicle = await delegating.new_vehicle(app, director)
     await app.call(of.owner, "DELETE", f"/director/{director.user_id}")
     left = await app.get(of.owner, f"/vehicle/{vehicle}")
-    found = left["directorId"]["id"], await dangling.left(app.store, director.user_id)
 
-    assert found == (PLACEHOLDER, {})
+    assert (left["directorId"]["id"], await dangling.left(app.store, director.user_id)) == (PLACEHOLDER, {})
 
 
 async def test_deleted_borrower_gives_back_what_was_delegated_and_goes_with_its_people(app: rest.Rest):
@@ -235,9 +234,8 @@ async def test_score_judged_before_its_driver_was_deleted_is_judged_again_withou
     await rig.drain()
     left = await rig.rows(tables.driving_score, "user_id"), await rig.rows(tables.vehicle_score, "user_id")
     await rig.store.close()
-    judged_for = [task.job.user_id for task in work]
 
-    assert judged_for == [scoring_rows.DRIVER]
+    assert [task.job.user_id for task in work] == [scoring_rows.DRIVER]
     assert (kept, named) == ([], [])
     assert left == ([(None,)], [(None,)])
 

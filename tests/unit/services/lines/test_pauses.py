@@ -96,8 +96,7 @@ async def test_changes_of_a_line_at_two_servers_in_one_millisecond_are_told_in_t
         await here.post(scene.carrier, ACTIONS, scene.action("SUSPENSION", kind="DORMANT"))
         found = [each.type for each in (await history(there, scene.admin, sensor_id)).changes]
 
-    in_order = ["OPENING", *["PLAN_CHANGE", "SIM_CHANGE"] * 2, "SUSPENSION", "UNPAUSE", "SUSPENSION"]
-    assert found == in_order[::-1]
+    assert found == ["OPENING", *["PLAN_CHANGE", "SIM_CHANGE"] * 2, "SUSPENSION", "UNPAUSE", "SUSPENSION"][::-1]
 
 
 async def test_what_became_of_a_line_goes_with_its_device(app: rest.Rest):

@@ -245,9 +245,8 @@ async def test_unknown_cursor_begins_with_everything(app: rest.Rest, admin, curs
     await move(app, vehicle, sensor)
     stream = opened(feed, admin, cursor)
     await walked(app, feed)
-    found = news(stream)
 
-    assert found == ([vehicle], [], [(vehicle, 35.0)])
+    assert news(stream) == ([vehicle], [], [(vehicle, 35.0)])
 
 
 async def test_stream_ends_with_the_session_and_with_a_change_of_the_account(app: rest.Rest, admin):
@@ -261,10 +260,9 @@ async def test_stream_ends_with_the_session_and_with_a_change_of_the_account(app
     await walked(app, feed, after_ms=1_000)
     early = [each.ended for each in streams]
     await walked(app, feed, after_ms=1_000)
-    ended = [each.ended for each in streams]
 
     assert early == [None, None, None]
-    assert ended == [End.SIGNED_OUT, End.CHANGED, None]
+    assert [each.ended for each in streams] == [End.SIGNED_OUT, End.CHANGED, None]
 
 
 async def last_of(stream):

@@ -114,11 +114,10 @@ async def test_call_is_committed_before_it_is_sent(bench):
 
     bench.devices.then = look
     answered = await bench.call()
-    sent = bench.devices.sent
 
     assert seen == [rpc.State.REQUESTED]
     assert (answered.body, answered.is_result) == (b'{"result":2000}', False)
-    assert sent == [(SENSOR, f"v1/sensors/me/rpc/request/{answered.call.id}", ASKED.message)]
+    assert bench.devices.sent == [(SENSOR, f"v1/sensors/me/rpc/request/{answered.call.id}", ASKED.message)]
 
 
 async def test_call_is_answered_though_the_hint_was_lost(bench, monkeypatch):
@@ -361,9 +360,8 @@ async def test_gathered_writes_share_a_transaction_and_refusals_are_each_ones_ow
     async with asyncio.TaskGroup() as group:
         works = [group.create_task(gathering_.write(lambda tx, n=n: n)) for n in range(20)]
         refused = group.create_task(_refused(gathering_.write(refuse)))
-    results, refused = [task.result() for task in works], refused.result()
 
-    assert (results, refused) == (list(range(20)), True)
+    assert ([task.result() for task in works], refused.result()) == (list(range(20)), True)
     assert commits == 2  # the first does not wait for company
 
 

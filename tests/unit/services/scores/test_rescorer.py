@@ -99,9 +99,8 @@ async def test_rescoring_by_the_same_policy_changes_no_row(rig):
     await fleet(rig)
     before = await everything(rig)
     ended = await done(rig, await begun(rig, everything=True))
-    after = await everything(rig)
 
-    assert after == before
+    assert await everything(rig) == before
     assert counts(ended) == (3, 0, 0, 0, 3, 0)
     assert (ended.state, ended.progress, ended.looked_at) == (Stage.DONE, 1.0, 3)
 
@@ -275,9 +274,8 @@ async def test_period_bounds_what_is_judged(rig, asked, judged):
     await fleet(rig)
     await rig.write(lambda tx: tx.run(update(tables.trip).values(start_ms=START_MS)))
     everything_else = {} if asked == {} else {"everything": True}
-    found = counts(await done(rig, await begun(rig, **{**everything_else, **asked})))[0]
 
-    assert found == judged
+    assert counts(await done(rig, await begun(rig, **{**everything_else, **asked})))[0] == judged
 
 
 async def test_trips_of_other_companies_and_later_ones_are_left_alone(rig):
@@ -300,9 +298,8 @@ async def test_one_runs_at_a_time_and_the_next_after_its_end(rig):
         await begun(rig, dry_run=True)
     cancelled = await rig.write(lambda tx: rescorings.cancel(tx, actor=ROOT, rescoring_id=one.id, now_ms=rig.now_ms))
     second = await done(rig, await begun(rig))
-    state = second.state
 
-    assert (cancelled.state, cancelled.ended_ms is not None, state) == (Stage.CANCELLED, True, Stage.DONE)
+    assert (cancelled.state, cancelled.ended_ms is not None, second.state) == (Stage.CANCELLED, True, Stage.DONE)
     assert len(NEXT) == 1 + len(Cause)
 
 

@@ -173,10 +173,9 @@ async def test_scoring_twice_changes_nothing(rig):
     rig.now_ms += 60_000
     await rig.ask_again(scored)
     await rig.ask_again(short)
-    handled, after = await rig.drain(), await left(rig)
 
-    assert handled == 2
-    assert after == before
+    assert await rig.drain() == 2
+    assert await left(rig) == before
 
 
 async def test_rescoring_after_late_samples_replaces_the_old_contribution(rig):
@@ -202,9 +201,8 @@ async def test_rescoring_that_takes_the_score_away_takes_all_of_it(rig):
     await rig.write(lambda tx: tx.run(update(tables.trip).values(distance_m=100)))
     await rig.ask_again(no)
     await rig.drain()
-    result = await left(rig)
 
-    assert result == ([], [], [], [(no, "too_short")], [])
+    assert await left(rig) == ([], [], [], [(no, "too_short")], [])
 
 
 async def test_result_of_samples_that_changed_meanwhile_is_dropped(rig):
@@ -228,9 +226,8 @@ async def test_trip_whose_job_is_gone_is_not_written(rig):
     work = await rig.scorer._take()
     await rig.write(lambda tx: tx.run(delete(tables.scoring_job)))
     await rig.scorer._score(work)
-    result = await left(rig)
 
-    assert result == ([], [], [], [(no, None)], [])
+    assert await left(rig) == ([], [], [], [(no, None)], [])
 
 
 async def test_failing_job_is_put_off_and_holds_up_no_other(rig):
@@ -273,9 +270,8 @@ async def test_outage_leaves_jobs_as_they_are(rig):
     with pytest.raises(Outage):
         await rig.scorer.score_due()
     rig.store.write = write
-    result = await left(rig)
 
-    assert result == ([], [], [], [(no, None)], [(no, 0, 0, None)])
+    assert await left(rig) == ([], [], [], [(no, None)], [(no, 0, 0, None)])
 
 
 @pytest.mark.parametrize(
@@ -480,9 +476,8 @@ async def test_equal_score_by_another_policy_moves_to_its_sums(rig):
     chosen = await rig.write(choose)
     await rig.ask_again(trip_no)
     await rig.drain()
-    kept = await rig.rows(tables.score_sum, "policy", "trips")
 
-    assert kept == [(chosen, 1)] * 9
+    assert await rig.rows(tables.score_sum, "policy", "trips") == [(chosen, 1)] * 9
 
 
 async def test_trip_that_has_no_score_any_more_leaves_no_sum(rig):

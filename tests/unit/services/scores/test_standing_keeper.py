@@ -82,10 +82,9 @@ async def test_percentiles_are_among_those_of_the_same_kind_and_service_type(fle
     await fleet.vehicles(25, service_type="t")
     await fleet.vehicles(19, service_type="u")
     await fleet.idle()
-    as_expected, groups = await fleet.as_expected(), sorted(await fleet.kept())
 
-    assert as_expected
-    assert groups == sorted(
+    assert await fleet.as_expected()
+    assert sorted(await fleet.kept()) == sorted(
         ("vehicle", period.value, trends.first_day(DAY, period), of) for period in Period for of in ("s", "t")
     )
 
@@ -234,10 +233,9 @@ async def test_period_is_left_to_the_worker_that_took_it_until_its_lease_ends(fl
     while await fleet.keeper.keep():
         pass
     marked = await fleet.rig.rows(tables.score_standing, "percentile")
-    seen, marked = fleet.seen, set(marked)
 
-    assert seen == [1]  # another period, not this one
-    assert marked == {(1.0,)}  # the first wrote nothing any more
+    assert fleet.seen == [1]  # another period, not this one
+    assert set(marked) == {(1.0,)}  # the first wrote nothing any more
 
 
 async def test_worker_rests_four_times_as_long_as_it_works(tmp_path):

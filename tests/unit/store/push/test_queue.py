@@ -110,9 +110,7 @@ def test_backlogs_are_told_by_receiver_with_what_is_wrong_the_longest_waiting_fi
     failed = [Result(RowNo(2), 3, 0, "HTTP status 500."), Result(RowNo(3), 1, 0, "No status line came in time.")]
     push_queue.settle(tx, delivered=[], postponed=failed, parked=[Result(RowNo(5), 1, 0, "HTTP status 410.")])
 
-    found = push_parked.backlogs(tx)
-
-    assert found == [
+    assert push_parked.backlogs(tx) == [
         Backlog(A, None, NOTIFY, 1, RowNo(1), None),
         Backlog(B, None, NOTIFY, 2, RowNo(2), "HTTP status 500."),
         Backlog(B, None, RPC, 1, RowNo(4), None),

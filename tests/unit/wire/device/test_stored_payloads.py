@@ -26,9 +26,7 @@ def test_v1_numeric_text_becomes_a_number() -> None:
 
 
 def test_v2_number_or_boolean_under_a_text_key_becomes_its_text() -> None:
-    payload = b'{"usm":821012345678,"fwv":1.20,"tid":4}'
-
-    assert shown(payload, ty=3) == b'{"usm":"821012345678","fwv":"1.20","tid":4}'
+    assert shown(b'{"usm":821012345678,"fwv":1.20,"tid":4}', ty=3) == b'{"usm":"821012345678","fwv":"1.20","tid":4}'
     assert shown(b'{"rs":true}', ty=106) == b'{"rs":"true"}'
 
 
@@ -59,9 +57,7 @@ def test_coolant_temperature_of_a_trip_is_a_number_or_absent() -> None:
 
 @pytest.mark.parametrize("value", [b'"1,2,3"', b"null", b"false", b"[1]"])
 def test_other_numeric_key_that_is_no_number_stays_as_sent(value: bytes) -> None:
-    payload = b'{"vv":"1","tpos":%b}' % value
-
-    assert shown(payload) == b'{"vv":1,"tpos":%b}' % value
+    assert shown(b'{"vv":"1","tpos":%b}' % value) == b'{"vv":1,"tpos":%b}' % value
 
 
 def test_every_item_of_an_aggregate_is_coerced() -> None:

@@ -246,9 +246,7 @@ def test_rejected_message_is_explained_with_what_exactly_is_wrong(
 
 
 def test_every_reason_of_rejection_has_an_example() -> None:
-    said = {fragment for case in REJECTED for fragment in case[4]}
-
-    assert said >= set(REASONS)
+    assert {fragment for case in REJECTED for fragment in case[4]} >= set(REASONS)
 
 
 def test_a4_used_elements_keep_their_place_in_the_array() -> None:
