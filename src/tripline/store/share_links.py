@@ -50,7 +50,7 @@ def _links() -> Select[Any]:
 def insert_new(tx: WriteTx, link: ShareLink, *, secret_hash: str) -> None:
     """Store a new link."""
     row = {name: getattr(link, name) for name in ShareLink.__struct_fields__ if name in _LINK}
-    tx.run(insert(share_link).values(**row, **msgspec.structs.asdict(link.shows), secret_hash=secret_hash))
+    tx.run(insert(share_link), {**row, **msgspec.structs.asdict(link.shows), "secret_hash": secret_hash})
 
 
 def opened(tx: ReadTx, link_id: RecordId, secret_hash: str, *, now_ms: int) -> Opened | None:

@@ -119,7 +119,7 @@ def add(tx: WriteTx, row: dict[str, Any], *, taken: EmailTaken) -> None:
     Raises `taken` when another account logs in with its e-mail address.
     """
     with uniqueness.refusing(((account.c.login,), taken)):
-        tx.run(insert(account).values(login=login_form(row["email"]), **row))
+        tx.run(insert(account), {**row, "login": login_form(row["email"])})
 
 
 def set_password(tx: WriteTx, user_id: UserId, *, password_hash: str, now_ms: int) -> None:

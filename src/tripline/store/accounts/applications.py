@@ -35,7 +35,7 @@ def add(tx: WriteTx, new: Application) -> None:
     Either way the same statements run and a row is written, so that timing reveals nothing.
     """
     login = accounts.login_form(new.email)
-    tx.run(_insert_unless_open(tx).values(**msgspec.structs.asdict(new), login=login))
+    tx.run(_insert_unless_open(tx), {**msgspec.structs.asdict(new), "login": login})
     still_open = (_ROW.login == login, _ROW.state == State.SUBMITTED)
     tx.run(update(service_application).where(*still_open).values(login=login))
 

@@ -26,7 +26,7 @@ def replace(tx: WriteTx, user_id: UserId, purpose: Purpose, *, token_hash: str, 
     """Keep a new link of the account; an earlier one for the same purpose becomes void."""
     tx.run(delete(account_link).where(_LINK.user_id == user_id, _LINK.purpose == purpose))
     row = {"token_hash": token_hash, "user_id": user_id, "created_ms": now_ms, "expires_ms": expires_ms}
-    tx.run(insert(account_link).values(**row, purpose=purpose))
+    tx.run(insert(account_link), {**row, "purpose": purpose})
 
 
 def holder(tx: ReadTx, token_hash: str, purpose: Purpose, *, now_ms: int) -> UserId | None:

@@ -61,20 +61,19 @@ def add(
     """Queue a mail for sending after the commit, behind all waiting ones: another program on this database may have
     numbered mails ahead of our clock (not on a shared one, where each process numbers in its own slot)."""
     newest: int = 0 if tx.shared else tx.all(select(func.coalesce(func.max(_MAIL.no), 0)))[0][0]
-    tx.run(
-        insert(mail_outbox).values(
-            no=ids.behind(max(ids.take(1, now_ms=now_ms) - 1, newest)).start,
-            created_ms=now_ms,
-            kind=kind,
-            language=language,
-            recipient=recipient,
-            account_id=account_id,
-            application_id=application_id,
-            dispute_id=dispute_id,
-            trip_id=trip_id,
-            due_ms=now_ms,
-        )
-    )
+    row = {
+        "no": ids.behind(max(ids.take(1, now_ms=now_ms) - 1, newest)).start,
+        "created_ms": now_ms,
+        "kind": kind,
+        "language": language,
+        "recipient": recipient,
+        "account_id": account_id,
+        "application_id": application_id,
+        "dispute_id": dispute_id,
+        "trip_id": trip_id,
+        "due_ms": now_ms,
+    }
+    tx.run(insert(mail_outbox), row)
 
 
 def due(tx: ReadTx, *, now_ms: int, limit: int) -> Sequence[Mail]:

@@ -41,7 +41,7 @@ class Visit(msgspec.Struct, frozen=True):
 
 def add(tx: WriteTx, new: Session) -> None:
     """Keep a new session."""
-    tx.run(insert(account_session).values(**msgspec.structs.asdict(new)))
+    tx.run(insert(account_session), msgspec.structs.asdict(new))
 
 
 def find(tx: ReadTx, session_id: str) -> Session | None:

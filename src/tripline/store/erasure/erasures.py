@@ -40,7 +40,7 @@ def mentioned(owner_id: ColumnElement[str]) -> ColumnElement[str]:
 
 def begin(tx: WriteTx, owner_id: str, kind: Kind = Kind.VEHICLE, *, now_ms: int) -> None:
     """Hide the driving data of a vehicle, or the id of a sensor or person in it, and list it for erasure."""
-    tx.run(insert(erasure).values(id=owner_id, kind=kind.value, created_ms=now_ms))
+    tx.run(insert(erasure), {"id": owner_id, "kind": kind.value, "created_ms": now_ms})
 
 
 def pending(tx: ReadTx, *, limit: int, kind: Kind = Kind.VEHICLE) -> list[str]:

@@ -33,7 +33,7 @@ class Numbers(msgspec.Struct, frozen=True):
 
 def insert_new(tx: WriteTx, new: Draft) -> None:
     """Keep a new draft."""
-    tx.run(insert(import_draft).values(**_values(new)))
+    tx.run(insert(import_draft), _values(new))
 
 
 def find(tx: ReadTx, scope: Scope, draft_id: DraftId, *, now_ms: int) -> tuple[Draft, bool] | None:

@@ -38,7 +38,7 @@ def find(tx: ReadTx, company_id: CompanyId) -> Secret | None:
 def put(tx: WriteTx, company_id: CompanyId, secret: Secret) -> None:
     """Replace a company's secret; the caller checked permission."""
     remove(tx, company_id)
-    tx.run(insert(push_secret).values(company_id=company_id, **msgspec.structs.asdict(secret)))
+    tx.run(insert(push_secret), {"company_id": company_id, **msgspec.structs.asdict(secret)})
 
 
 def remove(tx: WriteTx, company_id: CompanyId) -> None:

@@ -72,7 +72,7 @@ def keep(
     row = {"no": ids.no_of(dispute_id), "id": dispute_id, "company_id": company_id, "trip_no": trip_no}
     row |= {"opened_by": opened_by, "reason": reason.value, "text": text, "state": state.value}
     row["mail_language"] = mail_language
-    tx.run(insert(dispute).values(row | about))
+    tx.run(insert(dispute), row | about)
 
 
 def trip(tx: ReadTx, trip_id: TripId) -> OwnedTrip:

@@ -149,7 +149,7 @@ def keep(tx: WriteTx, wanted: Rules, *, now_ms: int) -> Policy:
         rules = scoring_rules.read(body)
         if rules not in numbers:
             numbers[rules] = 1 + max(numbers.values(), default=0)
-            tx.run(insert(scoring_policy).values(no=numbers[rules], created_ms=now_ms, body=body))
+            tx.run(insert(scoring_policy), {"no": numbers[rules], "created_ms": now_ms, "body": body})
     return Policy(numbers[rules], rules)
 
 
@@ -163,11 +163,8 @@ def choose(
     if no is not None and one(tx, no) is None:
         raise ValueError(f"there is no policy {no}")
     tx.run(delete(policy_choice).where(*_of(kind, subject), policy_choice.c.from_ms >= from_ms))
-    tx.run(
-        insert(policy_choice).values(
-            kind=kind.value, subject=subject, from_ms=from_ms, policy=no, chosen_ms=now_ms, chosen_by=by
-        )
-    )
+    row = {"kind": kind.value, "subject": subject, "from_ms": from_ms, "policy": no}
+    tx.run(insert(policy_choice), {**row, "chosen_ms": now_ms, "chosen_by": by})
 
 
 def chosen() -> ColumnElement[int | None]:

@@ -39,7 +39,7 @@ def keep(
     row |= dict.fromkeys(("first_no", "after_no", "looked_at"), 0)
     row |= {name: value for name, value in msgspec.structs.asdict(asked).items() if name != _AREA}
     with uniqueness.refusing(((rescoring.c.company_id,), UnderWay())):
-        tx.run(insert(rescoring).values(row))
+        tx.run(insert(rescoring), row)
 
 
 def forget_old(tx: WriteTx, company_id: CompanyId, *, kept: int) -> None:
