@@ -34,4 +34,4 @@ def choose(tx: WriteTx, *, actor: Actor, wanted: Wanted) -> None:
     if wanted.theme is not None or wanted.of_system:
         values["theme"] = None if wanted.theme is None else wanted.theme.value
     if values:
-        accounts.prefer(tx, actor.user_id, values)
+        accounts.change(tx, actor.user_id, **values)

@@ -5,7 +5,7 @@ These queries precede authentication, so they take no scope: each reads one key,
 Records of people, under a scope: `store/fleet/people.py`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -105,12 +105,12 @@ def unchanged() -> ColumnElement[bool]:
 
 def credentials(tx: ReadTx, email: str) -> Credentials | None:
     """The account that logs in with this e-mail address."""
-    return _credentials(tx, account.c.login == login_form(email))
+    return _credentials(tx.hot(_BY_LOGIN, login_form(email)))
 
 
 def credentials_of(tx: ReadTx, user_id: UserId) -> Credentials | None:
     """The account with this id, enabled or not."""
-    return _credentials(tx, account.c.id == user_id)
+    return _credentials(tx.hot(_BY_ID, user_id))
 
 
 def add(tx: WriteTx, row: dict[str, Any], *, taken: EmailTaken) -> None:
@@ -124,14 +124,24 @@ def add(tx: WriteTx, row: dict[str, Any], *, taken: EmailTaken) -> None:
 
 def set_password(tx: WriteTx, user_id: UserId, *, password_hash: str, now_ms: int) -> None:
     """Keep the account's new password."""
-    changed = {"password_hash": password_hash, "password_updated_ms": now_ms}
-    tx.run(update(account).where(account.c.id == user_id).values(**changed))
+    change(tx, user_id, password_hash=password_hash, password_updated_ms=now_ms)
 
 
-def _credentials(tx: ReadTx, condition: Any) -> Credentials | None:
-    columns = (account.c["id" if name == "user_id" else name] for name in Credentials.__struct_fields__)
-    row = tx.one(select(*columns).where(condition))
-    return None if row is None else _credential_of(row)
+def change(tx: WriteTx, user_id: UserId, **columns: Any) -> None:
+    """Write these columns of an account; the caller checked permission."""
+    tx.run(_CHANGE, {"key": user_id, **columns})
+
+
+def _credentials(rows: Sequence[tuple[Any, ...]]) -> Credentials | None:
+    return _credential_of(rows[0]) if rows else None
+
+
+_CREDENTIALS: Final = select(
+    *(account.c["id" if name == "user_id" else name] for name in Credentials.__struct_fields__)
+)
+_BY_LOGIN: Final = Hot(_CREDENTIALS.where(account.c.login == bindparam("login")), "login")
+_BY_ID: Final = Hot(_CREDENTIALS.where(account.c.id == bindparam("id")), "id")
+_CHANGE: Final = update(account).where(account.c.id == bindparam("key"))
 
 
 OWN_COLUMNS: Final = (
@@ -183,8 +193,3 @@ def own_account_of(row: tuple[Any, ...]) -> Account:
     if company_id is not None:
         own = Company(CompanyId(company_id), company_name, service_type, bool(is_operator))
     return Account(name, email, own, language, theme)
-
-
-def prefer(tx: WriteTx, user_id: UserId, values: Mapping[str, str | None]) -> None:
-    """Store the account's preferences: `language`, `theme`."""
-    tx.run(update(account).where(account.c.id == user_id).values(**values))

@@ -6,11 +6,11 @@ The token itself grants the link's purpose, so queries take no scope.
 from enum import StrEnum
 from typing import Final
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import bindparam, delete, insert, select
 
 from tripline.domain.ids import UserId
 from tripline.store.tables import account, account_link
-from tripline.store.transactions import ReadTx, WriteTx
+from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 _LINK: Final = account_link.c
 
@@ -31,12 +31,8 @@ def replace(tx: WriteTx, user_id: UserId, purpose: Purpose, *, token_hash: str, 
 
 def holder(tx: ReadTx, token_hash: str, purpose: Purpose, *, now_ms: int) -> UserId | None:
     """The enabled account that the link is for; None when it is unknown, spent or expired."""
-    row = tx.one(
-        select(_LINK.user_id)
-        .join(account, account.c.id == _LINK.user_id)
-        .where(_LINK.token_hash == token_hash, _LINK.purpose == purpose, _LINK.expires_ms > now_ms, account.c.enabled)
-    )
-    return None if row is None else UserId(row.user_id)
+    rows = tx.hot(_HOLDER, token_hash, purpose, now_ms)
+    return UserId(rows[0][0]) if rows else None
 
 
 def forget(tx: WriteTx, token_hash: str) -> None:
@@ -46,10 +42,26 @@ def forget(tx: WriteTx, token_hash: str) -> None:
 
 def forget_user(tx: WriteTx, user_id: UserId) -> None:
     """Forget the account's links: after a new password or address, and before the account is deleted."""
-    tx.run(delete(account_link).where(_LINK.user_id == user_id))
+    tx.run(_FORGET_USER, {"of_user": user_id})
 
 
 def purge(tx: WriteTx, *, now_ms: int, limit: int) -> int:
     """Forget links that have expired, the oldest first; how many."""
     expired = select(_LINK.token_hash).where(_LINK.expires_ms <= now_ms).order_by(_LINK.expires_ms).limit(limit)
     return tx.run(delete(account_link).where(_LINK.token_hash.in_(expired.with_for_update(skip_locked=True))))
+
+
+_FORGET_USER: Final = delete(account_link).where(_LINK.user_id == bindparam("of_user"))
+_HOLDER: Final = Hot(
+    select(_LINK.user_id)
+    .join(account, account.c.id == _LINK.user_id)
+    .where(
+        _LINK.token_hash == bindparam("token_hash"),
+        _LINK.purpose == bindparam("purpose"),
+        _LINK.expires_ms > bindparam("now"),
+        account.c.enabled,
+    ),
+    "token_hash",
+    "purpose",
+    "now",
+)

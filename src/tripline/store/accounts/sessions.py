@@ -119,8 +119,7 @@ def revoke_own(tx: WriteTx, user_id: UserId, session_id: str) -> bool:
 
 def revoke_all(tx: WriteTx, user_id: UserId, *, kept: str | None = None) -> None:
     """End every session of the account but the one kept."""
-    others = delete(account_session).where(_SESSION.user_id == user_id)
-    tx.run(others if kept is None else others.where(_SESSION.id != kept))
+    tx.run(_REVOKE_OTHERS, {"of_user": user_id, "kept": kept or ""})  # no session has this id
 
 
 def crowded(tx: ReadTx, *, most: int) -> tuple[UserId, int] | None:
@@ -144,6 +143,9 @@ def purge(tx: WriteTx, *, now_ms: int, limit: int) -> int:
     return tx.run(delete(account_session).where(_SESSION.id.in_(expired.with_for_update(skip_locked=True))))
 
 
+_REVOKE_OTHERS: Final = delete(account_session).where(
+    _SESSION.user_id == bindparam("of_user"), _SESSION.id != bindparam("kept")
+)
 VISIT: Final = Hot(
     select(account.c.id, account.c.authority, account.c.company_id, _SESSION.created_ms, _SESSION.rotated_ms)
     .add_columns(*accounts.OWN_COLUMNS)

@@ -60,7 +60,7 @@ def has_partners(tx: ReadTx, company_id: CompanyId) -> bool:
 
 def has_prefix(tx: ReadTx, prefix: str) -> bool:
     """True if a company has this token prefix. Prefixes are not customers' data, so there is no scope."""
-    return tx.one(select(company.c.id).where(company.c.token_prefix == prefix)) is not None
+    return bool(tx.hot(_WITH_PREFIX, prefix))
 
 
 def insert_new(tx: WriteTx, new: Company) -> None:
@@ -105,6 +105,7 @@ def _find(reaches: scopes.Reaches) -> Hot:
     return Hot(statement, "id", scopes.USER, scopes.COMPANY)
 
 
+_WITH_PREFIX: Final = Hot(select(company.c.id).where(company.c.token_prefix == bindparam("prefix")), "prefix")
 _LIST: Final = lists.by_name(listing.SPEC, company, _COLUMNS)
 
 

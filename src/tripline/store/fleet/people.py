@@ -15,6 +15,7 @@ from tripline.domain.access import Authority, Scope
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.people import Change, User
 from tripline.store import lists, reach, records, scopes
+from tripline.store.accounts import accounts
 from tripline.store.accounts.accounts import login_form
 from tripline.store.database import uniqueness
 from tripline.store.erasure import erasures
@@ -52,8 +53,8 @@ def find_by_email(tx: ReadTx, scope: Scope, email: str) -> tuple[User, bool] | N
 
 def own(tx: ReadTx, user_id: UserId) -> User | None:
     """The account that asks for itself."""
-    row = tx.one(select(*_COLUMNS).where(account.c.id == user_id))
-    return None if row is None else _user(row)
+    rows = tx.hot(_OWN, user_id)
+    return _user(rows[0]) if rows else None
 
 
 def of_company(
@@ -79,13 +80,12 @@ def has_other_administrator(tx: ReadTx, company_id: CompanyId, user_id: UserId) 
 
 def join_company(tx: WriteTx, user_id: UserId, company_id: CompanyId) -> bool:
     """Make the account, which is the actor's own, one of the company; False when it belongs to a company already."""
-    without = update(account).where(account.c.id == user_id, account.c.company_id.is_(None))
-    return tx.run(without.values(company_id=company_id)) == 1
+    return tx.run(_JOIN, {"key": user_id, "company_id": company_id}) == 1
 
 
 def introduce(tx: WriteTx, user_id: UserId, *, name: str, phone: str | None, division: str | None) -> None:
     """Store the actor's details from a registration in its own account."""
-    tx.run(update(account).where(account.c.id == user_id).values(name=name, phone=phone, division=division))
+    accounts.change(tx, user_id, name=name, phone=phone, division=division)
 
 
 def change(tx: WriteTx, user_id: UserId, new: Change, *, password_hash: str | None, now_ms: int) -> None:
@@ -98,7 +98,7 @@ def change(tx: WriteTx, user_id: UserId, new: Change, *, password_hash: str | No
     if password_hash is not None:
         values |= {"password_hash": password_hash, "password_updated_ms": now_ms}
     with uniqueness.refusing(((account.c.login,), people.email_taken("email", new.email))):
-        tx.run(update(account).where(account.c.id == user_id).values(values))
+        accounts.change(tx, user_id, **values)
 
 
 def remove(tx: WriteTx, user_id: UserId) -> None:
@@ -120,4 +120,6 @@ def _with_inside(reaches: scopes.Reaches) -> Select[Any]:
     return select(*_COLUMNS, scopes.accounts(reaches))
 
 
+_OWN: Final = Hot(select(*_COLUMNS).where(account.c.id == bindparam("id")), "id")
+_JOIN: Final = update(account).where(account.c.id == bindparam("key"), account.c.company_id.is_(None))
 _LIST: Final = lists.by_name(listing.SPEC, account, _COLUMNS)
