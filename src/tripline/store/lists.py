@@ -68,14 +68,20 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
         return _EVER_MS if self.end_ms is None else min(max(self.end_ms, -1), _EVER_MS)
 
 
-def numbered(statement: Select[Any], no: ColumnElement[int], span: Span, place: RowNo | None) -> Select[Any]:
-    """Return the page of rows that are numbered by the time of their creation. `place`: the number of the offset; None:
-    there is no offset."""
+def numbers(span: Span, place: RowNo | None) -> tuple[int, int]:
+    """Return the first number of a page of rows that are numbered by the time of their creation, and the one behind its
+    last. `place`: the number of the offset; None: there is no offset."""
     first, end = ids.first_no(span.first_ms), ids.first_no(span.last_ms + 1)
     if place is not None and span.ascending:
         first = max(first, RowNo(place + 1))
     elif place is not None:
         end = min(end, place)
+    return first, end
+
+
+def numbered(statement: Select[Any], no: ColumnElement[int], span: Span, place: RowNo | None) -> Select[Any]:
+    """Return the page of rows that are numbered by the time of their creation. `place`: as of `numbers`."""
+    first, end = numbers(span, place)
     ordered = statement.where(no >= first, no < end).order_by(no if span.ascending else no.desc())
     return ordered.limit(span.limit)
 

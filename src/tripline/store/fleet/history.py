@@ -97,8 +97,8 @@ def add(tx: WriteTx, fact: Fact, *, ids: TimeIds, now_ms: int) -> RowNo:
     made = ids.take(1, now_ms=now_ms)
     # On a database of our own another program may have numbered entries ahead of our clock.
     no = RowNo(ids.behind(max(made - 1, 0 if tx.shared else tx.hot(_NEWEST)[0][0])).start)
-    values = _values(fact)
-    tx.run(_ADD, {**values, "no": no, "at_ms": now_ms})
+    values = {**_values(fact), "no": no, "at_ms": now_ms}
+    tx.hot(_ADD, *(values[name] for name in _ADDED))
     if fact.actor_id is not None and no % _COUNTED_EVERY == 0:
         weight = _COUNTED_EVERY * (1 + len(values["changes"].encode()) // _KIB)
         tx.run(_COUNT, {"of_account": fact.actor_id, "today": now_ms // DAY_MS, "weight": weight})
@@ -123,10 +123,10 @@ def put(tx: WriteTx, no: RowNo | None, fact: Fact, *, ids: TimeIds, now_ms: int)
 
 def page(tx: ReadTx, seen: Visibility, thing: Thing, thing_id: str, span: Span) -> list[Entry]:
     """Entries of the thing, whose reader was let pass, in the order that the span asks for. Raises `UnknownOffset`."""
-    entries_of = _of(_selected(seen.people.reaches, seen.vehicles, seen.sensors), thing, thing_id)
     place = None if span.after is None else _known(tx, thing, thing_id, span.after)
-    found = lists.numbered(entries_of, history.c.no, span, place)
-    return [_entry(row) for row in tx.all(found, scopes.values(seen.people))]
+    statement = _page(thing, span.ascending, seen.people.reaches, seen.vehicles, seen.sensors)
+    values = (thing_id, *lists.numbers(span, place), span.limit, seen.people.user_id, seen.people.company_id)
+    return [_entry(row) for row in tx.hot(statement, *values)]
 
 
 def deeds(
@@ -151,18 +151,16 @@ def deeds(
 
 def name_of(tx: ReadTx, thing: Thing, thing_id: str) -> str | None:
     """The name of the thing, None when it is deleted. It does not ask who may read it."""
-    name = _NAMES[thing]
-    row = tx.one(select(name).where(name.table.c.id == thing_id))
-    return None if row is None else row[0]
+    rows = tx.hot(_NAMES[thing], thing_id)
+    return rows[0][0] if rows else None
 
 
 def imported(tx: ReadTx, seen: Visibility, event: Event, company_id: CompanyId, at_ms: int) -> Entry | None:
     """The entry of the company's import of this instant, if there was one."""
-    row = history.c
-    entries_of = _of(_selected(seen.people.reaches, seen.vehicles, seen.sensors), Thing.COMPANY, company_id)
-    in_time = row.no >= time_ids.first_no(at_ms), row.no <= time_ids.first_no(at_ms + AHEAD_MS)
-    found = entries_of.where(row.at_ms == at_ms, *in_time, row.event == event.value).order_by(row.no).limit(1)
-    return next((_entry(each) for each in tx.all(found, scopes.values(seen.people))), None)
+    statement = _imported(seen.people.reaches, seen.vehicles, seen.sensors)
+    in_time = (time_ids.first_no(at_ms), time_ids.first_no(at_ms + AHEAD_MS))
+    values = (company_id, at_ms, *in_time, event.value, seen.people.user_id, seen.people.company_id)
+    return next((_entry(row) for row in tx.hot(statement, *values)), None)
 
 
 def inside_deleted(tx: ReadTx, scope: Scope, thing: Thing, thing_id: str) -> bool | None:
@@ -209,30 +207,38 @@ _COUNT: Final = (
 _NEWEST: Final = Hot(select(func.coalesce(func.max(history.c.no), 0)))
 
 
-_NAMES: Final[dict[Thing, Column[str]]] = {
-    Thing.VEHICLE: vehicle.c.vehicle_no,
-    Thing.SENSOR: sensor.c.serial_no,
-    Thing.USER: account.c.name,
-    Thing.COMPANY: company.c.name,
+def _name(name: Column[str]) -> Hot:
+    return Hot(select(name).where(name.table.c.id == bindparam("id")), "id")
+
+
+_NAMES: Final = {
+    Thing.VEHICLE: _name(vehicle.c.vehicle_no),
+    Thing.SENSOR: _name(sensor.c.serial_no),
+    Thing.USER: _name(account.c.name),
+    Thing.COMPANY: _name(company.c.name),
 }
 _SUBJECTS: Final = (history.c.vehicle_id, history.c.sensor_id, history.c.user_id)
 _GIVEN: Final = ("no", "at_ms", "event", "company_id", "vehicle_id", "sensor_id", "user_id", "to_company_id", "changes")
+_ADDED: Final = (*_GIVEN, "of_actor")
 
 
 def _of_actor(column: ColumnElement[Any]) -> Any:
     return select(column).where(account.c.id == bindparam("of_actor", type_=String)).scalar_subquery()
 
 
-_ADD: Final = insert(history).values(
-    {
-        **{name: bindparam(name, type_=history.c[name].type) for name in _GIVEN},
-        "master_id": select(company.c.master_id)
-        .where(company.c.id == bindparam("company_id", type_=String))
-        .scalar_subquery(),
-        "actor_id": _of_actor(account.c.id),
-        "actor_authority": _of_actor(account.c.authority),
-        "actor_company_id": _of_actor(account.c.company_id),
-    }
+_ADD: Final = Hot(
+    insert(history).values(
+        {
+            **{name: bindparam(name, type_=history.c[name].type) for name in _GIVEN},
+            "master_id": select(company.c.master_id)
+            .where(company.c.id == bindparam("company_id", type_=String))
+            .scalar_subquery(),
+            "actor_id": _of_actor(account.c.id),
+            "actor_authority": _of_actor(account.c.authority),
+            "actor_company_id": _of_actor(account.c.company_id),
+        }
+    ),
+    *_ADDED,
 )
 
 
@@ -251,7 +257,6 @@ _ERASE_PERSON: Final = (
 )
 
 
-@cache
 def _selected(people: scopes.Reaches, vehicles: scopes.Reaches, sensors: scopes.Reaches) -> Select[Any]:
     """Columns in the order of `Entry`."""
     row = history.c
@@ -279,6 +284,26 @@ def _selected(people: scopes.Reaches, vehicles: scopes.Reaches, sensors: scopes.
     )
 
 
+@cache
+def _page(
+    thing: Thing, ascending: bool, people: scopes.Reaches, vehicles: scopes.Reaches, sensors: scopes.Reaches
+) -> Hot:
+    no = history.c.no
+    entries_of = _of(_selected(people, vehicles, sensors), thing, bindparam("thing"))
+    found = entries_of.where(no >= bindparam("first"), no < bindparam("end")).order_by(no if ascending else no.desc())
+    return Hot(found.limit(bindparam("limit")), "thing", "first", "end", "limit", scopes.USER, scopes.COMPANY)
+
+
+@cache
+def _imported(people: scopes.Reaches, vehicles: scopes.Reaches, sensors: scopes.Reaches) -> Hot:
+    row = history.c
+    entries_of = _of(_selected(people, vehicles, sensors), Thing.COMPANY, bindparam("thing"))
+    in_time = row.no >= bindparam("first"), row.no <= bindparam("last")
+    found = entries_of.where(row.at_ms == bindparam("at_ms"), *in_time, row.event == bindparam("event"))
+    names = ("thing", "at_ms", "first", "last", "event", scopes.USER, scopes.COMPANY)
+    return Hot(found.order_by(row.no).limit(1), *names)
+
+
 def _tells_of_nobody() -> ColumnElement[bool]:
     """Condition for entries without personal values: the entry of a deletion has numbers alone."""
     row = history.c
@@ -297,7 +322,7 @@ def _is_there(person: Any, key: ColumnElement[str]) -> ColumnElement[bool]:
     return select(person.c.id).where(person.c.id == key).correlate(history).exists()
 
 
-def _of(statement: Select[Any], thing: Thing, thing_id: str) -> Select[Any]:
+def _of(statement: Select[Any], thing: Thing, thing_id: str | ColumnElement[str]) -> Select[Any]:
     found = statement.where(history.c[thing.value] == thing_id)
     return found.where(*(column.is_(None) for column in _SUBJECTS)) if thing is Thing.COMPANY else found
 
