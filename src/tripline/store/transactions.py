@@ -112,6 +112,11 @@ class Hot:
         return known
 
 
+def counting(column: ColumnElement[Any]) -> Hot:
+    """Return the statement that counts the rows with a value in this column, for `ReadTx.number`."""
+    return Hot(select(func.count()).where(column == bindparam("value")), "value")
+
+
 def _by_position(dialect: Dialect) -> Dialect:
     """The dialect for hot statements: usual placeholders of PostgreSQL's driver have names."""
     kind: Any = type(dialect)  # each dialect has options of its own

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, Subquery, and_, bindparam, delete, exists, insert, literal, or_, select
+from sqlalchemy import ColumnElement, Select, String, Subquery, and_, bindparam, delete, exists, insert, or_, select
 
 from tripline.domain.access import Scope
 from tripline.domain.delegations import Relation, Standing
@@ -11,7 +11,7 @@ from tripline.domain.ids import CompanyId
 from tripline.store import lists, records, scopes
 from tripline.store.listing.engine import Filter, ListSpec
 from tripline.store.tables import company, company_relation, vehicle_company
-from tripline.store.transactions import ReadTx, WriteTx
+from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 _RECEIVER: Final = company.alias("receiver")
 
@@ -22,12 +22,10 @@ _made: Final = records.maker(Relation)
 def standing(tx: ReadTx, from_company: CompanyId, to_company: CompanyId) -> Standing:
     """The relation of the second company to the first. Automatic delegations do not count, since they are not a
     choice."""
-    registered = exists().where(*_pair(from_company, to_company))
-    delegated = _delegates(literal(from_company), literal(to_company))
-    row = tx.all(select(registered.label("registered"), delegated.label("delegated")))[0]
-    if row.delegated:
+    registered, delegated = tx.hot(_STANDING, from_company, to_company)[0]
+    if delegated:
         return Standing.DELEGATED
-    return Standing.CANDIDATE if row.registered else Standing.STRANGER
+    return Standing.CANDIDATE if registered else Standing.STRANGER
 
 
 def of_company(
@@ -48,17 +46,13 @@ def insert_new(tx: WriteTx, new: Relation) -> None:
 
 def remove(tx: WriteTx, from_company: CompanyId, to_company: CompanyId) -> None:
     """Forget a candidate."""
-    tx.run(delete(company_relation).where(*_pair(from_company, to_company)))
+    tx.run(_REMOVE, {"from_company": from_company, "to_company": to_company})
 
 
 def forget_company(tx: WriteTx, company_id: CompanyId) -> None:
     """End every relation of a company that is about to be deleted. The caller checked permission."""
     of_company = or_(company_relation.c.from_company_id == company_id, company_relation.c.to_company_id == company_id)
     tx.run(delete(company_relation).where(of_company))
-
-
-def _pair(from_company: CompanyId, to_company: CompanyId) -> tuple[ColumnElement[bool], ...]:
-    return company_relation.c.from_company_id == from_company, company_relation.c.to_company_id == to_company
 
 
 def _delegates(from_company: ColumnElement[str], to_company: ColumnElement[str]) -> ColumnElement[bool]:
@@ -87,6 +81,10 @@ def _shown(page: Subquery) -> Select[Any]:
     )
 
 
+_BOTH: Final = (bindparam("from_company", type_=String), bindparam("to_company", type_=String))
+_PAIR: Final = (company_relation.c.from_company_id == _BOTH[0], company_relation.c.to_company_id == _BOTH[1])
+_STANDING: Final = Hot(select(exists().where(*_PAIR), _delegates(*_BOTH)), "from_company", "to_company")
+_REMOVE: Final = delete(company_relation).where(*_PAIR)
 _OF_COMPANY: Final = company_relation.c.from_company_id == bindparam("company")
 _DELEGATES: Final = _delegates(company_relation.c.from_company_id, company_relation.c.to_company_id)
 _KIND: Final = {True: "delegated", False: "candidates"}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, Subquery, bindparam, delete, insert, or_, select
+from sqlalchemy import Select, Subquery, bindparam, delete, insert, or_, select
 
 from tripline.domain.access import Scope
 from tripline.domain.delegations import Delegation
@@ -13,7 +13,7 @@ from tripline.store import lists, positions, reach, records
 from tripline.store.fleet.vehicles import OwnedVehicle
 from tripline.store.listing.engine import Filter, ListSpec
 from tripline.store.tables import company, vehicle, vehicle_company
-from tripline.store.transactions import ReadTx, WriteTx
+from tripline.store.transactions import Hot, ReadTx, WriteTx, counting
 
 _RECEIVER: Final = company.alias("receiver")
 
@@ -24,12 +24,12 @@ _ROW: Final = vehicle_company.alias("delegation")
 
 def count_of_vehicle(tx: ReadTx, vehicle_id: VehicleId) -> int:
     """To how many companies the vehicle is delegated; whose reader was let pass."""
-    return tx.count(vehicle_company.c.vehicle_id == vehicle_id)
+    return tx.number(_COUNT_OF_VEHICLE, vehicle_id)
 
 
 def count_received(tx: ReadTx, company_id: CompanyId) -> int:
     """How many vehicles are delegated to the company; whose reader was let pass."""
-    return tx.count(vehicle_company.c.to_company_id == company_id)
+    return tx.number(_COUNT_RECEIVED, company_id)
 
 
 def holds(tx: ReadTx, vehicle_id: VehicleId, company_id: CompanyId) -> bool:
@@ -39,8 +39,8 @@ def holds(tx: ReadTx, vehicle_id: VehicleId, company_id: CompanyId) -> bool:
 
 def is_automatic(tx: ReadTx, vehicle_id: VehicleId, company_id: CompanyId) -> bool | None:
     """True if the vehicle is delegated to the company automatically; None if not at all."""
-    row = tx.one(select(vehicle_company.c.automatic).where(*_pair(vehicle_id, company_id)))
-    return None if row is None else bool(row.automatic)
+    rows = tx.hot(_IS_AUTOMATIC, vehicle_id, company_id)
+    return bool(rows[0][0]) if rows else None
 
 
 def of_vehicle(tx: ReadTx, scope: Scope, vehicle_id: VehicleId, window: lists.Window) -> Sequence[Delegation]:
@@ -80,7 +80,7 @@ def insert_new(
 
 def end(tx: WriteTx, vehicle_id: VehicleId, company_id: CompanyId) -> None:
     """Take the vehicle back from the company; `rights.end_of_company` ends the rights of its people."""
-    tx.run(delete(vehicle_company).where(*_pair(vehicle_id, company_id)))
+    tx.run(_END, {"vehicle": vehicle_id, "to_company": company_id})
     reach.refresh(tx, [vehicle_id])
     positions.reach_changed(tx, vehicle_id, [company_id])
 
@@ -102,8 +102,14 @@ def forget_company(tx: WriteTx, company_id: CompanyId) -> int:
     return tx.run(delete(vehicle_company).where(of_company))
 
 
-def _pair(vehicle_id: VehicleId, company_id: CompanyId) -> tuple[ColumnElement[bool], ...]:
-    return vehicle_company.c.vehicle_id == vehicle_id, vehicle_company.c.to_company_id == company_id
+_PAIR: Final = (
+    vehicle_company.c.vehicle_id == bindparam("vehicle"),
+    vehicle_company.c.to_company_id == bindparam("to_company"),
+)
+_IS_AUTOMATIC: Final = Hot(select(vehicle_company.c.automatic).where(*_PAIR), "vehicle", "to_company")
+_END: Final = delete(vehicle_company).where(*_PAIR)
+_COUNT_OF_VEHICLE: Final = counting(vehicle_company.c.vehicle_id)
+_COUNT_RECEIVED: Final = counting(vehicle_company.c.to_company_id)
 
 
 def _shown(page: Subquery) -> Select[Any]:

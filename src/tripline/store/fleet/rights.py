@@ -11,7 +11,7 @@ from tripline.domain.ids import CompanyId, UserId, VehicleId
 from tripline.store import lists, positions, reach, records, scopes
 from tripline.store.listing.engine import Filter, ListSpec
 from tripline.store.tables import account, company, vehicle, vehicle_user
-from tripline.store.transactions import ReadTx, WriteTx
+from tripline.store.transactions import Hot, ReadTx, WriteTx, counting
 
 _RIGHT: Final = vehicle_user.alias("granted")
 """The predicates of scopes ask `vehicle_user` too; by another name the two are not mixed up."""
@@ -39,12 +39,12 @@ class Holding(NamedTuple):
 
 def may_drive(tx: ReadTx, vehicle_id: VehicleId, user_id: UserId) -> bool:
     """True if the person has a right on the vehicle; every right permits driving."""
-    return bool(tx.all(select(_HELD.id).where(*_of(vehicle_id, user_id)).limit(1)))
+    return bool(tx.hot(_ANY, vehicle_id, user_id))
 
 
 def held(tx: ReadTx, vehicle_id: VehicleId, user_id: UserId, role: UserRole) -> bool:
     """True if the person has exactly this right on the vehicle."""
-    return tx.one(select(_HELD.id).where(*_of(vehicle_id, user_id), _HELD.user_role == role.value)) is not None
+    return any(role.value == each for (each,) in tx.hot(_ANY, vehicle_id, user_id))
 
 
 def find(tx: ReadTx, scope: Scope, user_id: UserId, vehicle_id: VehicleId, role: UserRole) -> Right | None:
@@ -65,12 +65,12 @@ def of_user(tx: ReadTx, scope: Scope, user_id: UserId, role: UserRole, window: l
 
 def count_of_user(tx: ReadTx, user_id: UserId) -> int:
     """How many rights a person has, whose reader was let pass."""
-    return tx.count(_HELD.user_id == user_id)
+    return tx.number(_COUNT_OF_USER, user_id)
 
 
 def count_of_vehicle(tx: ReadTx, vehicle_id: VehicleId) -> int:
     """How many rights people have on a vehicle, whose reader was let pass."""
-    return tx.count(_HELD.vehicle_id == vehicle_id)
+    return tx.number(_COUNT_OF_VEHICLE, vehicle_id)
 
 
 def on_vehicle(tx: ReadTx, scope: Scope, vehicle_id: VehicleId, *, limit: int) -> Sequence[Holding]:
@@ -134,7 +134,7 @@ def forget_user(tx: WriteTx, user_id: UserId) -> int:
     return tx.run(delete(vehicle_user).where(_HELD.user_id == user_id))
 
 
-def _of(vehicle_id: VehicleId, user_id: UserId) -> tuple[ColumnElement[bool], ...]:
+def _of(vehicle_id: str | ColumnElement[str], user_id: str | ColumnElement[str]) -> tuple[ColumnElement[bool], ...]:
     return _HELD.vehicle_id == vehicle_id, _HELD.user_id == user_id
 
 
@@ -179,6 +179,9 @@ def _shown(page: Subquery) -> Select[Any]:
     return _joined(found)
 
 
+_ANY: Final = Hot(select(_HELD.user_role).where(*_of(bindparam("vehicle"), bindparam("user"))), "vehicle", "user")
+_COUNT_OF_USER: Final = counting(_HELD.user_id)
+_COUNT_OF_VEHICLE: Final = counting(_HELD.vehicle_id)
 _LIST: Final = ListSpec(
     rows=_RIGHT,
     key=_RIGHT.c.id,

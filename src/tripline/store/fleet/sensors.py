@@ -12,7 +12,19 @@ from functools import cache
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import ColumnElement, FromClause, Select, Subquery, bindparam, case, delete, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    FromClause,
+    Select,
+    Subquery,
+    Update,
+    bindparam,
+    case,
+    delete,
+    insert,
+    select,
+    update,
+)
 
 from tripline.domain import keys, sensors
 from tripline.domain.access import Scope
@@ -88,10 +100,8 @@ def of_company(
 
 def on_vehicle(tx: ReadTx, scope: Scope, vehicle_id: VehicleId, *, limit: int) -> Sequence[Sensor]:
     """The sensors on the vehicle that are inside the scope, by serial number, without access tokens."""
-    inside = reach.predicate(scope.reaches, sensor.c.id)
-    found = _select(frozenset()).where(sensor.c.vehicle_id == vehicle_id, inside)
-    by_serial = found.order_by(sensor.c.serial_no, sensor.c.id).limit(limit)
-    return [_sensor(row) for row in tx.all(by_serial, scopes.values(scope))]
+    rows = tx.hot(_on_vehicle(scope.reaches), vehicle_id, limit, scope.user_id, scope.company_id)
+    return [_sensor(row) for row in rows]
 
 
 def insert_new(tx: WriteTx, new: Sensor) -> None:
@@ -136,8 +146,7 @@ def remove(tx: WriteTx, sensor_id: SensorId) -> None:
 
 def _change(tx: WriteTx, scope: Scope, sensor_id: SensorId, **columns: Any) -> None:
     """Write these columns of a sensor inside the scope."""
-    statement = update(sensor).where(sensor.c.id == sensor_id, scopes.sensors(scope.reaches))
-    tx.run(statement.values(**columns), scopes.values(scope))
+    tx.run(_changing(scope.reaches), {"key": sensor_id, **columns, **scopes.values(scope)})
     reach.refresh(tx, sensor_ids=[sensor_id])
 
 
@@ -153,6 +162,19 @@ def _unique(registered: Sensor) -> Any:
 def _find(reaches: scopes.Reaches, tokens: scopes.Reaches) -> Hot:
     statement = _with_inside(reaches, tokens).where(sensor.c.id == bindparam("id"))
     return Hot(statement, "id", scopes.USER, scopes.COMPANY)
+
+
+@cache
+def _on_vehicle(reaches: scopes.Reaches) -> Hot:
+    inside = reach.predicate(reaches, sensor.c.id)
+    found = _select(frozenset()).where(sensor.c.vehicle_id == bindparam("vehicle"), inside)
+    by_serial = found.order_by(sensor.c.serial_no, sensor.c.id).limit(bindparam("most"))
+    return Hot(by_serial, "vehicle", "most", scopes.USER, scopes.COMPANY)
+
+
+@cache
+def _changing(reaches: scopes.Reaches) -> Update:
+    return update(sensor).where(sensor.c.id == bindparam("key"), scopes.sensors(reaches))
 
 
 def _with_inside(reaches: scopes.Reaches, tokens: scopes.Reaches) -> Select[Any]:

@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import ColumnElement, Select, bindparam, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Select, Update, bindparam, delete, func, insert, select, update
 
 from tripline.domain import keys, vehicles
 from tripline.domain.access import Scope
@@ -16,7 +16,7 @@ from tripline.store.database import uniqueness
 from tripline.store.fleet import number_keys
 from tripline.store.listing import vehicles as listing
 from tripline.store.tables import sensor, vehicle, vehicle_score, vehicle_user
-from tripline.store.transactions import Hot, ReadTx, WriteTx
+from tripline.store.transactions import Hot, ReadTx, WriteTx, counting
 
 _COUNTED: Final[dict[str, ColumnElement[int]]] = {
     "sensor_count": select(func.count()).where(sensor.c.vehicle_id == vehicle.c.id).scalar_subquery(),
@@ -93,9 +93,8 @@ def change(tx: WriteTx, scope: Scope, vehicle_id: VehicleId, **columns: Any) -> 
     number = columns.get("vehicle_no", "")
     if number:
         columns["number_key"] = keys.key(number)
-    statement = update(vehicle).where(vehicle.c.id == vehicle_id, scopes.vehicles(scope.reaches))
     with _unique(number):
-        changed = tx.run(statement.values(**columns), scopes.values(scope))
+        changed = tx.run(_change(scope.reaches), {"key": vehicle_id, **columns, **scopes.values(scope)})
     if changed and (number or "director_id" in columns):
         reach.refresh(tx, [vehicle_id])
 
@@ -116,7 +115,7 @@ def sensors_of(tx: ReadTx, vehicle_id: VehicleId) -> list[SensorId]:
 
 def count_managed(tx: ReadTx, director_id: UserId) -> int:
     """How many vehicles have this managing director; whose reader was let pass."""
-    return tx.count(vehicle.c.director_id == director_id)
+    return tx.number(_COUNT_MANAGED, director_id)
 
 
 def driven_by(tx: ReadTx, user_id: UserId) -> list[OwnedVehicle]:
@@ -149,8 +148,14 @@ def _find(reaches: scopes.Reaches) -> Hot:
     return Hot(_with_inside(reaches).where(vehicle.c.id == bindparam("id")), "id", scopes.USER, scopes.COMPANY)
 
 
+@cache
+def _change(reaches: scopes.Reaches) -> Update:
+    return update(vehicle).where(vehicle.c.id == bindparam("key"), scopes.vehicles(reaches))
+
+
 def _with_inside(reaches: scopes.Reaches) -> Select[Any]:
     return select(*_COLUMNS, reach.predicate(reaches, vehicle.c.id))
 
 
+_COUNT_MANAGED: Final = counting(vehicle.c.director_id)
 _LIST: Final = lists.by_name(listing.SPEC, vehicle, _COLUMNS)
