@@ -3,9 +3,9 @@
 import math
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import literal_column, select
+from sqlalchemy import bindparam, literal_column, select
 
 from tripline.domain import samples
 from tripline.domain.vehicle_days import Ends, Point
@@ -15,10 +15,16 @@ from tripline.store.transactions import ReadTx
 
 def ends_of(tx: ReadTx, nos: Sequence[int]) -> dict[int, Ends]:
     """Return the ends of these trips that have samples, by their first and last microtrip."""
-    of_trip = select(microtrip.c.samples).where(microtrip.c.trip_no == trip.c.no).limit(literal_column("1"))
-    first, last = (of_trip.order_by(order).scalar_subquery() for order in (microtrip.c.no, microtrip.c.no.desc()))
-    rows = tx.all(select(trip.c.no, first.label("first"), last.label("last")).where(trip.c.no.in_(nos)))
+    rows = tx.all(_ENDS, {"nos": nos})
     return {row.no: Ends(next(_points(row.first), None), _last(row.last)) for row in rows if row.first is not None}
+
+
+_OF_TRIP: Final = select(microtrip.c.samples).where(microtrip.c.trip_no == trip.c.no).limit(literal_column("1"))
+_ENDS: Final = select(
+    trip.c.no,
+    _OF_TRIP.order_by(microtrip.c.no).scalar_subquery().label("first"),
+    _OF_TRIP.order_by(microtrip.c.no.desc()).scalar_subquery().label("last"),
+).where(trip.c.no.in_(bindparam("nos", expanding=True)))
 
 
 def shares_before(tx: ReadTx, nos: Iterable[int], at_ms: int) -> dict[int, float]:

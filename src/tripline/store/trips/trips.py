@@ -6,7 +6,7 @@ The caller has asked before whether the vehicle or person is inside the scope (`
 from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, and_, func, or_, select
+from sqlalchemy import ColumnElement, and_, bindparam, func, literal_column, or_, select
 
 from tripline.domain.ids import SensorId, TripId, UserId, VehicleId
 from tripline.domain.stored_trips import JudgedTrip, StoredTrip
@@ -15,7 +15,7 @@ from tripline.store import lists, scopes
 from tripline.store.erasure import erasures
 from tripline.store.lists import Span
 from tripline.store.tables import trip
-from tripline.store.transactions import ReadTx
+from tripline.store.transactions import Hot, ReadTx
 
 COUNTED_MAX: Final = 10_000
 """Counting these takes 1 ms."""
@@ -33,7 +33,7 @@ def trips_of_person(tx: ReadTx, user_id: UserId, span: Span) -> Sequence[StoredT
 
 def trip_of(tx: ReadTx, trip_id: TripId) -> JudgedTrip:
     """The trip, which `trip_inside` has found."""
-    return JudgedTrip(*tx.all(select(*_TRIP, trip.c.quality).where(trip.c.id == trip_id))[0])
+    return JudgedTrip(*tx.hot(_JUDGED, trip_id)[0])
 
 
 def column(name: str) -> ColumnElement[Any]:
@@ -46,6 +46,7 @@ IS_THERE: Final = and_(
     erasures.kept(trip.c.vehicle_id), or_(trip.c.vehicle_id.is_not(None), erasures.kept(trip.c.sensor_id))
 )
 """Condition for a trip whose vehicle, or sensor if it has no vehicle, is not waiting to be erased."""
+_JUDGED: Final = Hot(select(*_TRIP, trip.c.quality).where(trip.c.id == bindparam("id")), "id")
 trip_inside: Final = scopes.Inside(trip.c.id, scopes.trips, IS_THERE)
 
 
@@ -55,28 +56,37 @@ def _trips(tx: ReadTx, span: Span, *of: ColumnElement[bool]) -> Sequence[StoredT
 
 def count_of_vehicle(tx: ReadTx, vehicle_id: VehicleId) -> int:
     """How many the vehicle drove, `COUNTED_MAX` for more."""
-    return _count(tx, trip.c.vehicle_id == vehicle_id)
+    return tx.number(_COUNT_OF_VEHICLE, vehicle_id)
 
 
 def count_of_sensor(tx: ReadTx, sensor_id: SensorId) -> int:
     """How many the sensor sent, `COUNTED_MAX` for more."""
-    return _count(tx, trip.c.sensor_id == sensor_id)
+    return tx.number(_COUNT_OF_SENSOR, sensor_id)
 
 
 def count_open_of_sensor(tx: ReadTx, sensor_id: SensorId) -> int:
     """Count the open trips that the sensor sent on a vehicle."""
-    # By `ix_trip_ended`: an open trip is one that was never closed.
-    is_open = trip.c.closed_ms.is_(None), trip.c.state == State.OPEN.value
-    on_vehicle = trip.c.vehicle_id.is_not(None), erasures.kept(trip.c.vehicle_id)
-    return _count(tx, trip.c.sensor_id == sensor_id, *is_open, *on_vehicle)
+    return tx.number(_COUNT_OPEN, sensor_id)
 
 
 def count_of_person(tx: ReadTx, user_id: UserId) -> int:
     """How many the person drove, `COUNTED_MAX` for more."""
-    return _count(tx, trip.c.user_id == user_id)
+    return tx.number(_COUNT_OF_PERSON, user_id)
 
 
-def _count(tx: ReadTx, *of: ColumnElement[bool]) -> int:
-    some = select(trip.c.no).where(*of).limit(COUNTED_MAX).subquery()
-    counted: int = tx.all(select(func.count()).select_from(some))[0][0]
-    return counted
+def _counting(column: ColumnElement[str], *more: ColumnElement[bool]) -> Hot:
+    some = select(trip.c.no).where(column == bindparam("of"), *more).limit(literal_column(str(COUNTED_MAX)))
+    return Hot(select(func.count()).select_from(some.subquery()), "of")
+
+
+_COUNT_OF_VEHICLE: Final = _counting(trip.c.vehicle_id)
+_COUNT_OF_SENSOR: Final = _counting(trip.c.sensor_id)
+_COUNT_OF_PERSON: Final = _counting(trip.c.user_id)
+_COUNT_OPEN: Final = _counting(
+    trip.c.sensor_id,
+    # By `ix_trip_ended`: an open trip is one that was never closed.
+    trip.c.closed_ms.is_(None),
+    trip.c.state == State.OPEN.value,
+    trip.c.vehicle_id.is_not(None),
+    erasures.kept(trip.c.vehicle_id),
+)
