@@ -92,8 +92,8 @@ def time_ms(tx: ReadTx, vehicle_id: VehicleId) -> int | None:
 
 def of_vehicle(tx: ReadTx, vehicle_id: VehicleId) -> Position | None:
     """The vehicle's position; the caller was let pass. None: it has none."""
-    row = tx.one(select(*_COLUMNS).where(_KEPT.c.vehicle_id == vehicle_id))
-    return None if row is None else _position(row)
+    rows = tx.hot(_OF_VEHICLE, vehicle_id)
+    return _position(rows[0]) if rows else None
 
 
 class Followed(NamedTuple):
@@ -197,6 +197,7 @@ def _of_size(sql: str, size: int) -> str:
 
 _KEPT: Final = vehicle_position
 _COLUMNS: Final = tuple(_KEPT.c[name] for name in FIELDS)
+_OF_VEHICLE: Final = Hot(select(*_COLUMNS).where(_KEPT.c.vehicle_id == bindparam("vehicle")), "vehicle")
 _VALUES: Final = ("company", "since_no", "after", scopes.USER, scopes.COMPANY, "most")
 _OWN: Final = _KEPT.c.company_id == bindparam("company")
 

@@ -3,17 +3,17 @@
 They belong to the carrier's account, which alone reads them, by its own action numbers; so there is no scope.
 """
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
-from sqlalchemy import insert, select
+from sqlalchemy import bindparam, insert, select
 
 from tripline.domain.ids import SensorId, UserId
 from tripline.domain.line_actions import Outcome
 from tripline.domain.lines import NwStatus
 from tripline.domain.refusals import Refusal, Value, Word, class_of
 from tripline.store.tables import carrier_action
-from tripline.store.transactions import ReadTx, WriteTx
+from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 
 class _Refused(msgspec.Struct, omit_defaults=True):
@@ -33,12 +33,12 @@ class _StoredOutcome(msgspec.Struct, omit_defaults=True):
 
 def find(tx: ReadTx, account_id: UserId, action_id: str) -> tuple[str, Outcome] | None:
     """Return the digest of the request and its outcome, or None if the account sent no action with this id."""
-    row = carrier_action.c
-    found = tx.one(select(row.content, row.outcome).where(row.account_id == account_id, row.action_id == action_id))
-    if found is None:
+    rows = tx.hot(_FIND, account_id, action_id)
+    if not rows:
         return None
-    kept = msgspec.json.decode(found.outcome, type=_StoredOutcome)
-    return found.content, Outcome(
+    content, outcome = rows[0]
+    kept = msgspec.json.decode(outcome, type=_StoredOutcome)
+    return content, Outcome(
         action_id=action_id,
         sensor_id=None if kept.sensor_id is None else SensorId(kept.sensor_id),
         nw_status=None if kept.nw_status is None else NwStatus(kept.nw_status),
@@ -61,6 +61,15 @@ def add(tx: WriteTx, account_id: UserId, *, content: str, outcome: Outcome, now_
         "outcome": msgspec.json.encode(kept),
     }
     tx.run(insert(carrier_action), row)
+
+
+_FIND: Final = Hot(
+    select(carrier_action.c.content, carrier_action.c.outcome).where(
+        carrier_action.c.account_id == bindparam("account"), carrier_action.c.action_id == bindparam("action")
+    ),
+    "account",
+    "action",
+)
 
 
 def _refusal(kept: _Refused) -> Refusal:
