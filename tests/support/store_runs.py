@@ -23,7 +23,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import databases, imports, postgres, required, stores, suites
+from tests.support import databases, imports, pooled_files, postgres, required, stores, suites
 
 SQLITE, POSTGRESQL, BOTH, NONE = "sqlite", "postgresql", "both", "none"
 TWICE = ("contract", "unit", "integration")
@@ -168,9 +168,10 @@ def _databases_of_a_file() -> Iterator[None]:
 
 
 def _given_back() -> Iterator[None]:
-    before = databases.taken()
+    before, lent = databases.taken(), pooled_files.lent()
     yield
     databases.give_back([name for name in databases.taken() if name not in before])
+    pooled_files.give_back([path for path in pooled_files.lent() if path not in lent])
 
 
 def _usual(config: pytest.Config) -> str:

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from tests.support import databases
+from tests.support import databases, pooled_files
 from tripline.store import migrate
 from tripline.store.database import sqlite
 from tripline.store.database.postgres import PostgresStore
@@ -28,6 +28,8 @@ PATIENCE_S: Final = 60
 
 Content = bytes | databases.Content
 """Everything that is in a database, to be filled into one of the same kind."""
+_LOGS: Final[dict[bytes, bytes]] = {}
+"""Content -> the log of a pooled file that was filled with it."""
 
 
 def examples(count: int) -> int:
@@ -76,7 +78,7 @@ class Database:
         """Have every table and no row in it; nobody has it open."""
         if on_postgresql():
             databases.pool().take_empty(self._name)
-        else:
+        elif not pooled_files.lend(self.path, empty()):
             self.path.write_bytes(empty())
 
     def content(self) -> Content:
@@ -92,11 +94,19 @@ class Database:
             assert self.rows("SELECT count(*) FROM company") == [(0,)], "something was done before"
             self._shared.fill(content)
             return
+        file = pooled_files.at(self.path)
+        if file is not None and not file.is_untouched():
+            file = None
+        if file is not None and content in _LOGS:
+            file.replace_log(_LOGS[content])
+            return
         with closing(sqlite3.connect(self.path)) as target, target:
             assert target.execute("SELECT count(*) FROM company").fetchone() == (0,), "something was done before"
             target.execute("PRAGMA synchronous = OFF")
             for statement, rows in _inserts(content):
                 target.executemany(statement, rows)
+        if file is not None:
+            _LOGS[content] = file.log()
 
     def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """What a statement gives or does beside a server, in a transaction of its own; `?` stands for each value."""
@@ -109,7 +119,8 @@ class Database:
         """All that is kept, to look for what must not be."""
         if on_postgresql():
             return b"".join(self._shared.content().values())
-        return b"".join(path.read_bytes() for path in self.folder.glob(f"{self.path.name}*"))
+        file = self.path.resolve()
+        return b"".join(path.read_bytes() for path in file.parent.glob(f"{file.name}*"))
 
     def damage(self) -> list[str]:
         """What is wrong with the file, as SQLite finds; PostgreSQL has no such question."""
@@ -189,12 +200,8 @@ def migrated(folder: Path) -> Database:
 
 def filled(folder: Path, content: Content) -> Database:
     """The folder's database, with this content."""
-    database = Database(folder)
-    if isinstance(content, bytes):
-        database.path.write_bytes(content)
-    else:
-        database.empty()
-        database.fill(content)
+    database = fresh(folder)
+    database.fill(content)
     return database
 
 
