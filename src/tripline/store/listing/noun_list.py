@@ -1,5 +1,6 @@
 """Lists of one noun: the records that a list shows, and its filters as fields of a struct."""
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any, Final, Generic, NamedTuple, TypeVar
@@ -42,9 +43,12 @@ def shown(
     `key`: the column of the row that is the key of the list, or its place if `by` is "place".
     """
 
+    row = rows.alias("shown")
+    # Once for all statements: their aliases alone take as long to build as the rest of a statement.
+    looked_up = functools.cache(functools.partial(looked, row))
+
     def selected(page: Subquery, *more: Any) -> Select[Any]:
-        row = rows.alias("shown")
-        columns, joins = looked(row, *more)
+        columns, joins = looked_up(*more)
         joined = page.join(row, row.c[key] == page.c[by])
         for other, found in joins:
             joined = joined.outerjoin(other, found)
