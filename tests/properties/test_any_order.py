@@ -220,7 +220,7 @@ def test_order_repetition_and_cutting_change_nothing(
         for drive in drives
         for body in (*drive.reports[:1], *drive.cut(iter([1] * SAMPLES)), *drive.reports[1:], *drive.message)
     ]
-    expected = outcome(next(folders), seeded, [*batched(in_order, 8)], remounted)
+    expected = outcome(next(folders), seeded, [*batched(in_order, 50)], remounted)
 
     def sizes() -> Iterator[int]:
         while True:

@@ -16,12 +16,18 @@ rows = st.tuples(st.sampled_from(SERIALS), st.sampled_from(TOKENS))
 edits = st.tuples(st.integers(0, 5), rows, st.sampled_from([None, None, True, False]))
 
 
+async def _office(app):
+    """The administrator of a company with a sensor."""
+    _, login = await app.operator("ace")
+    await app.post(login, "/sensor", {"serialNo": "C", "type": "GPS", "credentialsId": "x" * 20})
+    return login
+
+
 @settings(max_examples=stores.examples(30), suppress_health_check=list(HealthCheck))
 @given(first=st.lists(rows, min_size=1, max_size=6), changes=st.lists(edits, max_size=8))
 def test_mended_rows_have_the_verdicts_of_a_check_of_all(first, changes):
     async def scenario(app):
-        desk = Office(app, (await app.operator("ace"))[1])
-        await app.post(desk.login, "/sensor", {"serialNo": "C", "type": "GPS", "credentialsId": "x" * 20})
+        desk = Office(app, await app.staged(_office))
         lines = "".join(f"{serial},{token},GPS\n" for serial, token in first)
         draft = await desk.checked(f"serialNo,credentialsId,type\n{lines}".encode(), "sensors")
         for number, (serial, token), skip in changes:
