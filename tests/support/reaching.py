@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from sqlalchemy import Executable
+from sqlalchemy import Connection, Executable
 
 from tripline.store import reach
+from tripline.store.database.postgres_statements import PostgresTx
 from tripline.store.reach import Kind
 from tripline.store.transactions import WriteTx
 
@@ -20,6 +21,11 @@ def recount(tx: WriteTx) -> int:
             wrong += reach.refresh(tx, ids) if kind is Kind.VEHICLE else reach.refresh(tx, sensor_ids=ids)
             after = ids[-1]
     return wrong
+
+
+def recount_on(connection: Connection) -> None:
+    """As `recount`, on a connection."""
+    recount(PostgresTx(connection) if connection.dialect.name == "postgresql" else WriteTx(connection))
 
 
 def run(tx: WriteTx, statement: Executable, values: Any = None) -> None:
