@@ -5,11 +5,9 @@ below, at and above. What REST says of trips that are not scored is in `test_tri
 """
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.support import worlds
 from tests.support.fleet import Registered, device_token
 from tests.support.worlds import World
 from tests.system.test_trip_stories import START_MS, drive, item, judged, trip_message
@@ -19,12 +17,6 @@ from tripline.wire import topics
 FAR = {"dis": 3_000}
 SCORED = None
 """`not_scored` of a trip that has a score."""
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with worlds.running(tmp_path_factory.mktemp("acceptance") / "data") as world:
-        yield world
 
 
 def sent(ty: Any, pld: Any, **header: Any) -> bytes:

@@ -17,14 +17,11 @@ numbers = itertools.count(1)
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory):
-    """A server whose devices have little time to acknowledge, and a company's administrator on it."""
+def server(tmp_path_factory):
+    """A server whose devices have little time to acknowledge."""
     variables = {"TRIPLINE_RPC_ACK_S": ACK_S}
-    with (
-        servers.serving(tmp_path_factory.mktemp("activation") / "data", variables=variables) as server,
-        fleet.Company(server.api, server.data) as company,
-    ):
-        yield server, company
+    with servers.serving(tmp_path_factory.mktemp("server") / "data", variables=variables) as running:
+        yield running
 
 
 @dataclass(frozen=True)
@@ -62,16 +59,6 @@ def pair(company: fleet.Company, **said) -> Pair:
     body = {"serialNo": f"A-{number}", "type": "OBD", "credentialsId": token, "activationRequired": True}
     sensor = company.post(f"{V1}/sensor", body)
     return Pair(company, sensor["id"]["id"], token, made["id"]["id"], made["vehicleNo"])
-
-
-@pytest.fixture
-def server(served):
-    return served[0]
-
-
-@pytest.fixture
-def company(served):
-    return served[1]
 
 
 @pytest.fixture

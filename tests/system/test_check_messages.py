@@ -5,11 +5,10 @@ up in the database file. The readings alone are in `tests/golden/device`.
 """
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.support import servers, worlds
+from tests.support import servers
 from tests.support.device_messages import check_body
 from tests.support.fleet import Registered
 from tests.support.worlds import World
@@ -19,12 +18,6 @@ from tripline.wire import topics
 
 START_MS = 1_735_689_600_000
 PLACEHOLDER = {"id": ids.PLACEHOLDER}
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with worlds.running(tmp_path_factory.mktemp("check") / "data") as world:
-        yield world
 
 
 def trip_record(world: World, box: Registered, got: dict[str, Any], **fields: Any) -> dict[str, Any]:

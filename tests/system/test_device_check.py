@@ -5,7 +5,6 @@ import json
 import signal
 import ssl
 import subprocess
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -19,12 +18,6 @@ from tests.support.worlds import World
 from tripline.wire import topics
 
 SAMPLE = {"tid": 41, "lat": 35.157731, "lon": 129.059114, "alt": 12, "sp": 38, "clt": 1_735_689_600_000}
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with worlds.running(tmp_path_factory.mktemp("device") / "data") as world:
-        yield world
 
 
 def watched(world: World, box: Registered) -> tuple[int, int]:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from tests.support import fleet, servers, worlds
+from tests.support import fleet, servers
 from tests.support.device_check import checking
 from tests.support.device_page import examples
 from tests.support.reference import ROOT
@@ -19,12 +19,6 @@ pytestmark = [pytest.mark.deep, pytest.mark.once("what devices are given")]
 EXAMPLES = examples()
 TYPES = sorted({example.sensor_type for example in EXAMPLES})
 TWOWAY = "/api/plugins/rpc/twoway/"
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with worlds.running(tmp_path_factory.mktemp("kit") / "data") as world:
-        yield world
 
 
 @pytest.mark.parametrize("sensor_type", TYPES)

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import ssl
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import httpx
@@ -55,19 +55,6 @@ async def box(server: servers.Running, trust: ssl.SSLContext) -> AsyncIterator[B
         yield opened
     finally:
         await opened.hang_up()
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[servers.Running]:
-    """A server with the usual settings; the last test kills it."""
-    with servers.serving(tmp_path_factory.mktemp("devices") / "data") as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def company(server: servers.Running) -> Iterator[fleet.Company]:
-    with fleet.Company(server.api, server.data) as registered:
-        yield registered
 
 
 def trusting(server: servers.Running) -> ssl.SSLContext:

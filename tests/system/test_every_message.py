@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +20,6 @@ TABLE_OF = {
     "LatestValues": "sensor_attribute",
     "Rejected": "rejected_message",
 }
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with worlds.running(tmp_path_factory.mktemp("every") / "data") as world:
-        yield world
 
 
 def rows_expected(readings: list[dict[str, Any]]) -> Counter[str]:

@@ -3,7 +3,6 @@
 import re
 import socket
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -45,18 +44,6 @@ def trips(company: fleet.Company, vehicle_id: str) -> list[dict[str, object]]:
         "data"
     ]
     return found
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[servers.Running]:
-    with servers.serving(tmp_path_factory.mktemp("replay") / "data") as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def company(server: servers.Running) -> Iterator[fleet.Company]:
-    with fleet.Company(server.api, server.data) as registered:
-        yield registered
 
 
 def test_replay_as_fast_as_acknowledged_stores_every_point_in_one_closed_trip(

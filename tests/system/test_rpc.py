@@ -21,14 +21,11 @@ TIME_BASED = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-1[0-9a-f]{3}-[0-9a-f]{4}-[0-9a
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory):
-    """A server whose devices have little time to acknowledge, and a company's administrator on it."""
+def server(tmp_path_factory):
+    """A server whose devices have little time to acknowledge."""
     variables = {"TRIPLINE_RPC_ACK_S": ACK_S}
-    with (
-        servers.serving(tmp_path_factory.mktemp("rpc") / "data", variables=variables) as server,
-        fleet.Company(server.api, server.data) as company,
-    ):
-        yield server, company
+    with servers.serving(tmp_path_factory.mktemp("server") / "data", variables=variables) as running:
+        yield running
 
 
 numbers = itertools.count(1)
@@ -38,16 +35,6 @@ def call(company: fleet.Company, sensor_id: str, body=None, **how):
     """Status and body of a call."""
     answer = company.http.post(TWOWAY + sensor_id, json=body or {"method": "reset", "params": {}}, **how)
     return answer.status_code, answer.json()
-
-
-@pytest.fixture
-def server(served):
-    return served[0]
-
-
-@pytest.fixture
-def company(served):
-    return served[1]
 
 
 @pytest.fixture

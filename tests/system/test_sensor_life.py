@@ -5,11 +5,9 @@ import contextlib
 import json
 import ssl
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from typing import Any
 
-import pytest
-from tests.support import worlds
 from tests.support.device import connect_packet, hang_up, publish_packet
 from tests.support.fleet import Registered, device_token
 from tests.support.worlds import World
@@ -90,12 +88,6 @@ async def until(found: Callable[[], Any]) -> Any:
 
 def microtrips(world: World, trip_id: str) -> int:
     return len(world.rows("SELECT 1 FROM microtrip JOIN trip ON trip.no = trip_no WHERE trip.id = ?", trip_id))
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with worlds.running(tmp_path_factory.mktemp("sensors") / "data") as world:
-        yield world
 
 
 def test_deleted_sensor_is_disconnected_at_once_and_its_drive_is_kept(world: World) -> None:

@@ -4,7 +4,6 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from statistics import mean
 
@@ -19,18 +18,6 @@ ROW = re.compile(r"^│ (microtrips|trips|events|RPC answers) +│(.*)│$", re.
 NUMBERS = ("sent", "again", "acknowledged", "without record", "due", "maybe", "stored")
 PATIENCE_S = 30
 Table = dict[str, dict[str, int]]
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[servers.Running]:
-    with servers.serving(tmp_path_factory.mktemp("simulate") / "data") as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def company(server: servers.Running) -> Iterator[fleet.Company]:
-    with fleet.Company(server.api, server.data) as registered:
-        yield registered
 
 
 def arguments(server: servers.Running, *more: str) -> list[str]:

@@ -1,7 +1,6 @@
 """Trips as a fleet sees them, told through a running server: how they end, when they are scored, and why not."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -59,12 +58,6 @@ def score(world: World, trip_id: str) -> tuple[int, dict[str, Any]]:
 
 def scores(world: World, box: Registered) -> list[dict[str, Any]]:
     return world.company.get(f"/api/tre/v1_3/vehicle/{box.vehicle_id}/analytics/drivingScore", limit=10)["data"]
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with worlds.running(tmp_path_factory.mktemp("stories") / "data") as world:
-        yield world
 
 
 def test_h7_drive_in_one_publish_is_judged_by_its_sample_times(world: World) -> None:
