@@ -90,8 +90,7 @@ def test_paho_is_refused_with_the_right_code(tls, user_name, code):
         client.disconnect()
         return codes
 
-    names = {4: "Bad user name or password", 5: "Not authorized"}
-    assert against_gateway(tls, talk) == ([names[code]], [])
+    assert against_gateway(tls, talk) == ([{4: "Bad user name or password", 5: "Not authorized"}[code]], [])
 
 
 def test_paho_receives_a_request_it_subscribed_to_and_is_denied_other_filters(tls):
@@ -174,6 +173,4 @@ def test_mqtt_js_subscribes_and_publishes_at_every_qos(tls):
 def test_mqtt_js_is_refused_with_the_right_code(tls, user_name, code):
     required.need((JS / "node_modules" / "mqtt").is_dir(), "mqtt.js against the device listener")
 
-    result = against_gateway(tls, lambda host, port: mqtt_js(tls, host, port, user_name))
-
-    assert result == ({"refused": code}, [])
+    assert against_gateway(tls, lambda host, port: mqtt_js(tls, host, port, user_name)) == ({"refused": code}, [])

@@ -81,16 +81,14 @@ async def test_http_request_is_what_the_page_says():
     ((line, headers, body),) = server.asked
     told = {name: headers[name] for name in ("authorization", "idempotency-key", "content-type", "accept-encoding")}
 
-    assert (line, told, body) == (
-        "POST /api/unpause HTTP/1.1",
-        {
-            "authorization": f"Bearer {TOKEN}",
-            "idempotency-key": REQUEST,
-            "content-type": "application/json",
-            "accept-encoding": "identity",
-        },
-        {"mdn": MDN, "requestId": REQUEST},
-    )
+    assert line == "POST /api/unpause HTTP/1.1"
+    assert told == {
+        "authorization": f"Bearer {TOKEN}",
+        "idempotency-key": REQUEST,
+        "content-type": "application/json",
+        "accept-encoding": "identity",
+    }
+    assert body == {"mdn": MDN, "requestId": REQUEST}
 
 
 @pytest.mark.parametrize(

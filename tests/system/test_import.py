@@ -30,15 +30,11 @@ def test_import_works_beside_a_running_server_and_on_a_stopped_one(tmp_path):
     named = imported(data, western, "--encoding", "windows-1252")
 
     checked = "checked 10048 rows\nchecked 20001 rows\n"
-    assert (dry.returncode, dry.stdout, dry.stderr) == (
-        0,
-        checked + "encoding utf-8\nrows 20001, bad 0, created 0 (dry run)\n",
-        "",
-    )
-    assert (done.returncode, done.stdout) == (
-        0,
-        checked + "kept 20001 rows\nencoding utf-8\nrows 20001, bad 0, created 20001\n",
-    )
+    assert dry.returncode == 0
+    assert dry.stdout == checked + "encoding utf-8\nrows 20001, bad 0, created 0 (dry run)\n"
+    assert dry.stderr == ""
+    assert done.returncode == 0
+    assert done.stdout == checked + "kept 20001 rows\nencoding utf-8\nrows 20001, bad 0, created 20001\n"
     assert [vehicle["vehicleNo"] for vehicle in listed] == ["N00000", "N00001"]
     told = (
         "row 3: Parameter 'mileage' can't be empty!\n"
@@ -66,10 +62,8 @@ def test_import_as_nobody_or_of_nothing_says_why_in_one_line(tmp_path):
     pipe = imported(data, tmp_path / "pipe", email="a@a.example")
     absent = imported(data, tmp_path / "absent.csv")
 
-    assert (nobody.returncode, nobody.stderr) == (
-        1,
-        "tripline: There is no enabled account with the e-mail address nobody@a.example.\n",
-    )
+    assert nobody.returncode == 1
+    assert nobody.stderr == "tripline: There is no enabled account with the e-mail address nobody@a.example.\n"
     assert (homeless.returncode, homeless.stderr) == (
         1,
         "tripline: This account belongs to no company; a granted account registers its company first.\n",

@@ -62,11 +62,9 @@ def test_serve_with_an_unwritable_data_folder_refuses(tmp_path):
         timeout=60,
     )
 
-    assert (ended.returncode, ended.stdout, ended.stderr) == (
-        1,
-        "",
-        f"tripline: The data folder {tmp_path}/data cannot be written to: Permission denied.\n",
-    )
+    assert ended.returncode == 1
+    assert ended.stdout == ""
+    assert ended.stderr == f"tripline: The data folder {tmp_path}/data cannot be written to: Permission denied.\n"
 
 
 def test_serve_with_a_data_folder_that_takes_no_files_refuses():
@@ -130,11 +128,9 @@ def test_serve_with_an_unknown_key_in_its_file_refuses(tmp_path):
 
     ended = servers.run_here("serve", "--data", str(tmp_path / "data"), "--config=tripline.toml", cwd=tmp_path)
 
-    assert (ended.returncode, ended.stdout, ended.stderr) == (
-        2,
-        "",
-        "tripline: tripline.toml: unknown setting `api_prot`; the nearest known is api_port.\n",
-    )
+    assert ended.returncode == 2
+    assert ended.stdout == ""
+    assert ended.stderr == "tripline: tripline.toml: unknown setting `api_prot`; the nearest known is api_port.\n"
 
 
 def test_serve_with_a_host_of_another_machine_refuses(tmp_path):

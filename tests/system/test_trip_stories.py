@@ -120,10 +120,8 @@ def test_h16_trip_of_an_unmapped_sensor_is_stored_and_says_why_it_has_no_score(w
     status, body = score(world, trip_id)
     page = world.company.get(f"/api/tre/v1/trip/{trip_id}/microtrips", limit=10)
 
-    assert (status, body["message"]) == (
-        404,
-        "The trip is not scored: its sensor was not mounted on a vehicle (unmapped).",
-    )
+    assert status == 404
+    assert body["message"] == "The trip is not scored: its sensor was not mounted on a vehicle (unmapped)."
     assert [record["vehicleId"] for record in page["data"]] == [{"id": ids.PLACEHOLDER}]
     assert world.trips(box) == []
 

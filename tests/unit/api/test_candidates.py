@@ -90,10 +90,8 @@ async def test_candidates_are_listed_by_the_company_and_its_operator(app: rest.R
     listed = [(await app.get(login, path))["data"] for login in (of.owner, of.operator)]
     refused = {(await app.refused(login, "GET", path))[:2] for login in (of.borrower, of.below, of.other, *people)}
 
-    assert ([[each["toCompanyName"] for each in page] for page in listed], refused) == (
-        [["Borrower"], ["Borrower"]],
-        {(403, 20)},
-    )
+    assert [[each["toCompanyName"] for each in page] for page in listed] == [["Borrower"], ["Borrower"]]
+    assert refused == {(403, 20)}
 
 
 async def test_candidate_checks_come_in_the_published_order(app: rest.Rest, of):

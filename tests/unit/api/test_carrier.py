@@ -67,15 +67,12 @@ async def test_opening_of_a_registered_device_gives_it_a_line(scene):
     vehicle_id = await mounted(scene, registered["id"]["id"])
     same = await scene.opened() == registered["id"]["id"]
     record = await scene.sensor(registered["id"]["id"])
-    found = (
-        same,
-        line_of(record)[:2],
-        record["vehicleId"]["id"] == vehicle_id,
-        record["credentialsId"],
-        record["type"],
-    )
 
-    assert found == (True, (MDN, "01"), True, "t" * 20, "GPS")
+    assert same is True
+    assert line_of(record)[:2] == (MDN, "01")
+    assert record["vehicleId"]["id"] == vehicle_id
+    assert record["credentialsId"] == "t" * 20
+    assert record["type"] == "GPS"
 
 
 @pytest.mark.parametrize(
@@ -149,11 +146,9 @@ async def test_number_sim_and_plan_change_are_written(scene):
     found = await scene.app.get(scene.admin, "/sensor", mdn="01087654321")
     gone = await scene.app.refused(scene.admin, "GET", "/sensor", mdn=MDN)
 
-    assert (found["id"]["id"] == sensor_id, line_of(found), gone[:2]) == (
-        True,
-        ("01087654321", "01", ("OTHER", "450082", "8983")),
-        (404, 32),
-    )
+    assert found["id"]["id"] == sensor_id
+    assert line_of(found) == ("01087654321", "01", ("OTHER", "450082", "8983"))
+    assert gone[:2] == (404, 32)
 
 
 async def test_number_change_to_a_taken_number_is_refused(scene):
@@ -231,17 +226,14 @@ async def test_termination_empties_the_record_and_frees_the_number(scene, kind, 
     record = await scene.sensor(sensor_id)
     heard = {subject for subject, _ in scene.app.signals.told}
     again = await scene.opened(imei="444") != sensor_id
-    found = (
-        done["nwStatus"],
-        record["nwStatus"],
-        record["mdn"],
-        record["credentialsId"],
-        record["vehicleId"],
-        heard,
-        again,
-    )
 
-    assert found == (after, after, None, None, NONE, told, True)
+    assert done["nwStatus"] == after
+    assert record["nwStatus"] == after
+    assert record["mdn"] is None
+    assert record["credentialsId"] is None
+    assert record["vehicleId"] == NONE
+    assert heard == told
+    assert again is True
 
 
 async def test_terminated_line_is_unknown_by_its_number(scene):
@@ -328,18 +320,15 @@ async def test_batch_is_done_in_order_and_a_refused_one_does_not_stop_the_others
     ]
     outcomes = (await scene.app.post(scene.carrier, ACTIONS, {"actions": actions}))["outcomes"]
     ids_told = [each["actionId"] for each in outcomes] == [each["actionId"] for each in actions]
-    found = ids_told, [(each["outcome"], each["nwStatus"], each.get("errorCode")) for each in outcomes]
 
-    assert found == (
-        True,
-        [
-            ("DONE", "01", None),
-            ("DONE", "02", None),
-            ("REFUSED", None, 30),
-            ("REFUSED", None, 31),
-            ("DONE", "02", None),
-        ],
-    )
+    assert ids_told is True
+    assert [(each["outcome"], each["nwStatus"], each.get("errorCode")) for each in outcomes] == [
+        ("DONE", "01", None),
+        ("DONE", "02", None),
+        ("REFUSED", None, 30),
+        ("REFUSED", None, 31),
+        ("DONE", "02", None),
+    ]
 
 
 async def test_action_sent_twice_is_done_once_and_answered_alike(scene):
@@ -417,11 +406,9 @@ async def test_carrier_may_do_nothing_else_and_nobody_else_may_act(app: rest.Res
     reads = ("/company/me", "/sensors?limit=1", f"/sensor?mdn={MDN}", "/vehicle?vehicleNo=1")
     refused = [(await app.refused(scene.carrier, "GET", path))[0] for path in reads]
 
-    assert (forbidden, refused, (await scene.unpause(scene.carrier)).status_code) == (
-        [(401, 10), (403, 20), (403, 20), (403, 20)],
-        [403, 403, 403, 403],
-        403,
-    )
+    assert forbidden == [(401, 10), (403, 20), (403, 20), (403, 20)]
+    assert refused == [403, 403, 403, 403]
+    assert (await scene.unpause(scene.carrier)).status_code == 403
 
 
 async def test_g10_every_change_of_state_is_pushed_once_and_other_changes_are_not(scene):

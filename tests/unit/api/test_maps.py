@@ -130,21 +130,19 @@ async def test_file_that_arrived_waits_to_be_imported(app: rest.Rest, tmp_path, 
         status, told = await sent(app, root, content, country="LI")
     listed = await app.get(root, MAPS)
 
-    assert (status, told) == (
-        200,
-        {
-            "area": "area",
-            "source": "area.osm.pbf",
-            "country": "LI",
-            "begunTime": rest.NOW_MS,
-            "toldTime": rest.NOW_MS,
-            "state": "RUNNING",
-            "step": "ROADS",
-            "done": 0,
-            "reason": None,
-            "canContinue": False,
-        },
-    )
+    assert status == 200
+    assert told == {
+        "area": "area",
+        "source": "area.osm.pbf",
+        "country": "LI",
+        "begunTime": rest.NOW_MS,
+        "toldTime": rest.NOW_MS,
+        "state": "RUNNING",
+        "step": "ROADS",
+        "done": 0,
+        "reason": None,
+        "canContinue": False,
+    }
     assert listed == {"maps": [], "import": told}
     assert (tmp_path / "maps/.uploads/area.osm.pbf").read_bytes() == content
 
@@ -301,9 +299,8 @@ async def test_one_file_arrives_at_a_time_whoever_has_it(app: rest.Rest, tmp_pat
     with pytest.raises(locks.NoAreaError, match="right now"):
         imported(tmp_path)
     end.set()
-    status = (await first).status_code
 
-    assert status == 200
+    assert (await first).status_code == 200
     assert (told["state"], told["step"], told["canContinue"]) == ("RUNNING", "UPLOAD", False)
     assert refused == [(409, 2, "A map is being imported or changed; try again when that has ended.")] * 4
 
@@ -559,8 +556,6 @@ def test_import_that_stands_still_is_told_as_it_was(tmp_path):
 
     standing = imports.standing(folder)
     assert standing is not None
-    assert (standing.stage, standing.record.step, standing.can_continue) == (
-        ImportState.INTERRUPTED,
-        ImportStep.ROADS,
-        True,
-    )
+    assert standing.stage == ImportState.INTERRUPTED
+    assert standing.record.step == ImportStep.ROADS
+    assert standing.can_continue is True

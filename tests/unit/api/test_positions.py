@@ -100,9 +100,9 @@ async def test_vehicle_is_shareable_for_those_who_may_share_it(app: rest.Rest, o
     await delegating.give(app, of.owner, director, vehicle)
     await move(app, vehicle, sensor)
     found = [await app.get(each, f"/vehicle/{vehicle}/position") for each in (of.operator, of.owner, director, driver)]
-    seen = [each["shareable"] for each in found], [each["speedLimit"] for each in found]
 
-    assert seen == ([True, True, True, False], [None] * 4)
+    assert [each["shareable"] for each in found] == [True, True, True, False]
+    assert [each["speedLimit"] for each in found] == [None] * 4
 
 
 async def test_since_answers_only_what_changed(app: rest.Rest, admin):

@@ -132,14 +132,11 @@ async def test_borrower_and_operator_change_a_vehicle_but_do_not_delete_it(app: 
 async def test_ownership_is_told_before_the_body(app: rest.Rest, admin):
     _, other = await app.operator("other")
     path = f"/vehicle/{await vehicle_of(app, admin)}"
-    found = [
-        (await app.refused(other, "PUT", path, b"no json"))[:2],
-        (await app.refused(admin, "PUT", f"/vehicle/{UNKNOWN}", b"no json"))[:2],
-        (await app.refused(admin, "PUT", "/vehicle/1", b"no json"))[:2],
-        (await app.refused(admin, "PUT", path, b"no json"))[:2],
-    ]
 
-    assert found == [(403, 20), (404, 32), (400, 31), (400, 31)]
+    assert (await app.refused(other, "PUT", path, b"no json"))[:2] == (403, 20)
+    assert (await app.refused(admin, "PUT", f"/vehicle/{UNKNOWN}", b"no json"))[:2] == (404, 32)
+    assert (await app.refused(admin, "PUT", "/vehicle/1", b"no json"))[:2] == (400, 31)
+    assert (await app.refused(admin, "PUT", path, b"no json"))[:2] == (400, 31)
 
 
 async def test_vehicle_is_found_by_its_number_in_the_callers_service_type(app: rest.Rest, admin):
@@ -267,10 +264,7 @@ async def test_counts_tell_vehicles_without_sensor_and_those_driving(app: rest.R
 
 async def test_counts_refuse_what_cannot_be_read(app: rest.Rest, admin):
     granted = await app.account("g@g.example", Authority.COMPANY_ADMIN)
-    found = [
-        (await app.refused(admin, "GET", "/vehicles/count", companyId="1"))[:2],
-        (await app.refused(admin, "GET", "/vehicles/count", sensor="perhaps"))[:2],
-        (await app.refused(granted, "GET", "/vehicles/count"))[:2],
-    ]
 
-    assert found == [(400, 31), (400, 31), (403, 20)]
+    assert (await app.refused(admin, "GET", "/vehicles/count", companyId="1"))[:2] == (400, 31)
+    assert (await app.refused(admin, "GET", "/vehicles/count", sensor="perhaps"))[:2] == (400, 31)
+    assert (await app.refused(granted, "GET", "/vehicles/count"))[:2] == (403, 20)

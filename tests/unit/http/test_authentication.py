@@ -109,10 +109,9 @@ async def test_sign_in_ends_the_session_that_the_browser_had_and_takes_over_noth
     elsewhere = await signed_in(app, login)
     victim = await app.account("lee@fleet.example", Authority.DRIVER)
     fresh = await signed_in(app, victim, before=planted)
-    differs = {planted.session_id, planted.secret}.isdisjoint({fresh.session_id, fresh.secret})
-    found = differs, [await ask(app, each) for each in (planted, fresh, elsewhere)]
 
-    assert found == (True, [SIGNED_OUT, GOOD, GOOD])
+    assert {planted.session_id, planted.secret}.isdisjoint({fresh.session_id, fresh.secret}) is True
+    assert [await ask(app, each) for each in (planted, fresh, elsewhere)] == [SIGNED_OUT, GOOD, GOOD]
 
 
 async def test_sign_in_with_the_id_of_a_session_ends_it_only_with_its_secret(app: Rest) -> None:

@@ -191,16 +191,12 @@ async def test_checks_run_in_the_published_order(app: Rest) -> None:
         status, code, _ = await app.refused(login, "GET", path, **query)
         return status, code
 
-    found = [
-        await refused(None, "x", limit=0),
-        await refused(root, "x", limit=0),
-        await refused(stranger, "x", limit=0),
-        await refused(stranger, UNKNOWN_ID, limit=0),
-        await refused(stranger, vehicle_id, limit=0),
-        await refused(owner, vehicle_id, limit=0),
-    ]
-
-    assert found == [(401, 10), (403, 20), (400, 31), (404, 32), (403, 20), (400, 31)]
+    assert await refused(None, "x", limit=0) == (401, 10)
+    assert await refused(root, "x", limit=0) == (403, 20)
+    assert await refused(stranger, "x", limit=0) == (400, 31)
+    assert await refused(stranger, UNKNOWN_ID, limit=0) == (404, 32)
+    assert await refused(stranger, vehicle_id, limit=0) == (403, 20)
+    assert await refused(owner, vehicle_id, limit=0) == (400, 31)
 
 
 async def test_sender_that_goes_away_amid_its_body_is_no_bug(app: Rest) -> None:

@@ -182,11 +182,9 @@ def test_file_that_is_not_in_the_named_encoding_is_refused_by_line(content, enco
     with pytest.raises(csv_files.BadFile) as refused:
         read(content, encoding)
 
-    assert (refused.value.case, refused.value.field, refused.value.values["line"]) == (
-        "encoding_wrong",
-        "encoding",
-        line,
-    )
+    assert refused.value.case == "encoding_wrong"
+    assert refused.value.field == "encoding"
+    assert refused.value.values["line"] == line
 
 
 def test_first_heading_behind_a_byte_order_mark_may_be_quoted():

@@ -249,10 +249,8 @@ def test_folder_that_cannot_be_written_is_told_in_one_line(folder, tmp_path, mon
 
     standing = imports.standing(folder)
     assert standing is not None
-    assert (standing.stage, standing.record.reason) == (
-        ImportState.FAILED,
-        "The maps cannot be written: No space left on device.",
-    )
+    assert standing.stage == ImportState.FAILED
+    assert standing.record.reason == "The maps cannot be written: No space left on device."
     assert left(folder) == [".import"]  # a full disk has its room back
     assert maps.listed(folder) == [former]
 

@@ -78,10 +78,8 @@ async def test_logins_above_workers_and_waiting_room_are_refused_and_the_room_em
     afterwards = await passwords.matches("right", kept, OWNER)
     passwords.close()
 
-    assert ([type(outcome).__name__ for outcome in outcomes], afterwards) == (
-        ["bool", refused, refused, "bool", "bool"],
-        True,
-    )
+    assert [type(outcome).__name__ for outcome in outcomes] == ["bool", refused, refused, "bool", "bool"]
+    assert afterwards is True
 
 
 def test_unknown_user_is_compared_with_a_hash_of_the_same_cost_that_no_password_has() -> None:

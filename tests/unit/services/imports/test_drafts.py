@@ -264,9 +264,9 @@ async def test_draft_whose_file_never_came_to_its_end_is_gone_after_an_hour(app:
     with pytest.raises(NotNow):
         await desk.page(before[0])
     app.now_ms += import_drafts.ARRIVING_MS
-    found = [each.state for each in before], await app.store.read(lambda tx: drafts.listed(tx, **desk._asking))
 
-    assert found == ([State.ARRIVING], [])
+    assert [each.state for each in before] == [State.ARRIVING]
+    assert await app.store.read(lambda tx: drafts.listed(tx, **desk._asking)) == []
 
 
 async def test_pages_go_by_row_and_back(desk):
@@ -404,10 +404,8 @@ def test_rows_of_a_file_of_bad_rows_are_bounded(tmp_path, monkeypatch, most, is_
 
     sentence = rest.run(tmp_path, scenario)
 
-    assert ("3 rows that cannot be registered" in sentence, "the maximum in one file is 2" in sentence) == (
-        is_refused,
-        is_refused,
-    )
+    assert ("3 rows that cannot be registered" in sentence) == is_refused
+    assert ("the maximum in one file is 2" in sentence) == is_refused
 
 
 async def test_file_of_bad_rows_names_the_first_rows_of_its_time(app: rest.Rest, desk):

@@ -177,9 +177,9 @@ async def test_job_that_fails_is_counted_and_holds_up_no_other(rig):
     cut = tables.microtrip.c.trip_no == first
     await rig.write(lambda tx: tx.run(update(tables.microtrip).where(cut).values(samples=b"cut off")))
     outcome, _ = await rescored(rig, ALL)
-    found = counts(outcome), [row[0] for row in await rig.rows(tables.scoring_job, "attempts")]
 
-    assert found == ((3, 0, 0, 0, 3, 1), [1])
+    assert counts(outcome) == (3, 0, 0, 0, 3, 1)
+    assert [row[0] for row in await rig.rows(tables.scoring_job, "attempts")] == [1]
 
 
 async def test_more_trips_than_a_bite_and_an_end_in_the_middle_lose_none(rig, monkeypatch):

@@ -30,10 +30,8 @@ def test_refusal_is_kept_as_data_and_told_in_each_language_again(refusal):
 
     assert found is not None
     again = found[1].refused
-    assert (type(again), again.case, again.field, again.values) == (
-        type(refusal),
-        refusal.case,
-        refusal.field,
-        refusal.values,
-    )
+    assert type(again) is type(refusal)
+    assert again.case == refusal.case
+    assert again.field == refusal.field
+    assert again.values == refusal.values
     assert [sentence(again, each) for each in Language] == [sentence(refusal, each) for each in Language]
