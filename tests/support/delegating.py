@@ -64,6 +64,15 @@ async def new_vehicle(app: Rest, registrar: Login, number: str = "12가3456") ->
     return str((await app.post(registrar, "/vehicle", body))["id"]["id"])
 
 
+async def new_sensor(app: Rest, login: Login, serial_no: str = "S", *, on: str | None = None, **more: Any) -> str:
+    """A new sensor's id; with `on` it is mounted on that vehicle."""
+    body = {"serialNo": serial_no, "type": "GPS", "credentialsId": serial_no.ljust(20, "-"), **more}
+    sensor_id = str((await app.post(login, "/sensor", body))["id"]["id"])
+    if on is not None:
+        await app.post(login, f"/sensor/{sensor_id}/vehicle/{on}")
+    return sensor_id
+
+
 async def register(app: Rest, owner: Login, receiver: Login) -> dict[str, Any]:
     """The receiver as a candidate of the owner."""
     return await app.post(owner, candidates(owner), {"toCompanyId": {"id": receiver.company_id}})

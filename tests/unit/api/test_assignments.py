@@ -1,18 +1,12 @@
 """Managing directors and drivers of vehicles, over REST (spec/rest 7.3 and 9)."""
 
 from tests.support import rest
+from tests.support.delegating import new_sensor
 from tests.support.vehicles import UNKNOWN, delegate, give_right, vehicle_of
 
 from tripline.domain.access import Authority
 from tripline.domain.ids import PLACEHOLDER
 from tripline.observe import SIGNAL_SENSOR_CHANGED
-
-
-async def sensor_on(app, login, vehicle_id, serial):
-    body = {"serialNo": serial, "type": "GPS", "credentialsId": serial.ljust(20, "-")}
-    sensor_id = (await app.post(login, "/sensor", body))["id"]["id"]
-    await app.post(login, f"/sensor/{sensor_id}/vehicle/{vehicle_id}")
-    return sensor_id
 
 
 async def assign(app, login, method, vehicle_id, role, person):
@@ -163,7 +157,7 @@ async def test_lender_unsets_the_borrowers_driver(app: rest.Rest):
 
 async def test_setting_a_driver_moves_the_person_and_tells_every_sensor_concerned(app: rest.Rest, admin):
     before, after = await vehicle_of(app, admin, "1"), await vehicle_of(app, admin, "2")
-    sensors = [await sensor_on(app, admin, *on) for on in ((before, "a"), (before, "b"), (after, "c"))]
+    sensors = [await new_sensor(app, admin, name, on=on) for name, on in (("a", before), ("b", before), ("c", after))]
     driver = await app.person(admin, Authority.DRIVER, "driver")
     await app.post(admin, f"/vehicle/{before}/driver/{driver.user_id}")
     app.signals.told.clear()
@@ -181,7 +175,7 @@ async def test_setting_a_driver_moves_the_person_and_tells_every_sensor_concerne
 
 async def test_unsetting_a_driver_tells_the_sensors_of_the_vehicle(app: rest.Rest, admin):
     vehicle_id = await vehicle_of(app, admin)
-    sensor_id = await sensor_on(app, admin, vehicle_id, "a")
+    sensor_id = await new_sensor(app, admin, on=vehicle_id)
     driver = await app.person(admin, Authority.DRIVER, "driver")
     await app.post(admin, f"/vehicle/{vehicle_id}/driver/{driver.user_id}")
     app.signals.told.clear()

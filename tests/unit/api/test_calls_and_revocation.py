@@ -40,11 +40,9 @@ async def delegated(app, *, needs_activation=False):
     vehicle = await delegating.new_vehicle(app, of.owner)
     await delegating.register(app, of.owner, of.borrower)
     await delegating.delegate(app, of.owner, of.borrower, vehicle)
-    body = {"serialNo": "S", "type": "OBD", "credentialsId": "x" * 20, "activationRequired": needs_activation}
-    sensor = (await app.post(of.owner, "/sensor", body))["id"]["id"]
-    if not needs_activation:
-        await app.post(of.owner, f"/sensor/{sensor}/vehicle/{vehicle}")
-    return of, vehicle, sensor
+    need = {"type": "OBD", "activationRequired": needs_activation}
+    on = None if needs_activation else vehicle
+    return of, vehicle, await delegating.new_sensor(app, of.owner, on=on, **need)
 
 
 @pytest.mark.parametrize(

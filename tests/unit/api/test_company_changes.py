@@ -1,7 +1,7 @@
 """Changing, deleting, listing and counting companies over REST."""
 
 import pytest
-from tests.support import dangling, rest
+from tests.support import dangling, delegating, rest
 
 from tripline.domain.access import Authority
 
@@ -166,8 +166,7 @@ async def test_company_in_use_is_not_deleted(app: rest.Rest):
         await app.refused(operator, "DELETE", f"/company/{p.company_id}"),
     ]
     await app.call(p, "DELETE", f"/vehicle/{vehicle}")
-    sensor = {"serialNo": "S", "type": "GPS", "credentialsId": "S" * 20}
-    sensor_id = (await app.post(p, "/sensor", sensor))["id"]["id"]
+    sensor_id = await delegating.new_sensor(app, p)
     refused.append(await app.refused(operator, "DELETE", f"/company/{p.company_id}"))
     await app.call(p, "DELETE", f"/sensor/{sensor_id}")
     left = [await app.call(root, "DELETE", f"/company/{one.company_id}") for one in (p, operator)]

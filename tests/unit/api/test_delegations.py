@@ -198,11 +198,10 @@ async def test_taking_back_tells_the_pipeline_of_every_sensor_on_the_vehicle_and
     of, vehicle_id = await _lendable(app)
     elsewhere = await delegating.new_vehicle(app, of.owner, "elsewhere")
     await delegating.delegate(app, of.owner, of.borrower, vehicle_id)
-    sensors = []
-    for number, on in enumerate((vehicle_id, vehicle_id, elsewhere)):
-        body = {"serialNo": f"S{number}", "type": "GPS", "credentialsId": f"{number:020d}"}
-        sensors.append((await app.post(of.owner, "/sensor", body))["id"]["id"])
-        await app.post(of.owner, f"/sensor/{sensors[-1]}/vehicle/{on}")
+    sensors = [
+        await delegating.new_sensor(app, of.owner, f"S{number}", on=on)
+        for number, on in enumerate((vehicle_id, vehicle_id, elsewhere))
+    ]
     app.signals.told.clear()
     await delegating.take_back(app, of.owner, of.borrower, vehicle_id)
     told = app.signals.told

@@ -62,9 +62,7 @@ class Story:
         for name, person in self.people.items():
             admin = self.of.owner if name.endswith("owner") else self.of.borrower
             await delegating.give(app, admin, person, self.v, drive=name.startswith("driver"))
-        body = {"serialNo": "S", "type": "GPS", "credentialsId": "x" * 20}
-        self.sensor = (await app.post(self.of.owner, "/sensor", body))["id"]["id"]
-        await app.post(self.of.owner, f"/sensor/{self.sensor}/vehicle/{self.v}")
+        self.sensor = await delegating.new_sensor(app, self.of.owner, on=self.v)
         call = await app.call(self.of.owner, "POST", f"/api/plugins/rpc/twoway/{self.sensor}", {"method": "reset"})
         assert call.status_code == 409  # nobody is connected; the call is on record all the same
         self.call = (await app.get(self.of.owner, f"/sensor/{self.sensor}/rpc/latest"))["id"]["id"]

@@ -322,15 +322,14 @@ async def test_current_driver_whose_last_right_is_taken_back_drives_no_more(
     app: rest.Rest, cast, rights, taken, still_drives
 ):
     person = cast.people["director of borrower"]
-    sensor = await app.post(cast.of.owner, "/sensor", {"serialNo": "S", "type": "GPS", "credentialsId": "x" * 20})
-    await app.post(cast.of.owner, f"/sensor/{sensor['id']['id']}/vehicle/{cast.v}")
+    sensor = await delegating.new_sensor(app, cast.of.owner, on=cast.v)
     for drive in rights:
         await delegating.give(app, cast.of.borrower, person, cast.v, drive=drive)
     await app.store.write(delegating.drives_now(cast.v, person))
     app.signals.told.clear()
     await app.call(cast.of.borrower, "DELETE", f"{delegating.rights(person, drive=taken)}/{cast.v}")
     driver = (await app.get(cast.of.owner, f"/vehicle/{cast.v}"))["currentDriverId"]["id"]
-    told = [(observe.SIGNAL_SENSOR_CHANGED, sensor["id"]["id"])] == app.signals.told
+    told = [(observe.SIGNAL_SENSOR_CHANGED, sensor)] == app.signals.told
     drives, count = driver == person.user_id, len(app.signals.told)
 
     assert drives is still_drives

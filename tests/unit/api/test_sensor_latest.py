@@ -14,11 +14,8 @@ NOTHING = {"connected": False, "lastSeenTime": None, "lastMicrotrip": None, "att
 
 async def mounted(app, login):
     """Ids of a new sensor and of the vehicle it is on."""
-    body = {"serialNo": "SN-1", "type": "GPS", "credentialsId": TOKEN}
-    sensor_id = (await app.post(login, "/sensor", body))["id"]["id"]
     vehicle_id = await delegating.new_vehicle(app, login, "V")
-    await app.post(login, f"/sensor/{sensor_id}/vehicle/{vehicle_id}")
-    return sensor_id, vehicle_id
+    return await delegating.new_sensor(app, login, "SN-1", on=vehicle_id, credentialsId=TOKEN), vehicle_id
 
 
 def keep_value(tx, sensor_id, name, payload, updated_ms=AT):

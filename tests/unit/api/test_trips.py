@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tests.support import journeys, rest
+from tests.support import delegating, journeys, rest
 
 from tripline.domain import ids
 from tripline.domain.access import Authority
@@ -16,10 +16,8 @@ FIRST_MS = rest.NOW_MS
 @pytest.fixture
 async def on(app, admin):
     """The company's id, and the ids of a vehicle and a sensor on it."""
-    vehicle = (await app.post(admin, "/vehicle", {"vehicleNo": "12가3456", "mileage": 1}))["id"]["id"]
-    body = {"serialNo": "SN-1", "type": "GPS", "credentialsId": "ACE01abcdefghijklmno"}
-    sensor = (await app.post(admin, "/sensor", body))["id"]["id"]
-    await app.post(admin, f"/sensor/{sensor}/vehicle/{vehicle}")
+    vehicle = await delegating.new_vehicle(app, admin)
+    sensor = await delegating.new_sensor(app, admin, on=vehicle)
     return {"company_id": admin.company_id, "vehicle_id": vehicle, "sensor_id": sensor}
 
 

@@ -228,9 +228,7 @@ async def test_counts_hold_what_the_caller_may_see(app: rest.Rest, admin):
 
 async def test_counts_tell_vehicles_without_sensor_and_those_driving(app: rest.Rest, admin):
     mounted, driving, parking, ended, _ = [await vehicle_of(app, admin, number) for number in "12345"]
-    body = {"serialNo": "S", "type": "GPS", "credentialsId": "s" * 20}
-    sensor_id = (await app.post(admin, "/sensor", body))["id"]["id"]
-    await app.post(admin, f"/sensor/{sensor_id}/vehicle/{mounted}")
+    sensor_id = await delegating.new_sensor(app, admin, on=mounted)
 
     def drive(tx):
         for vehicle_id, more in (

@@ -21,10 +21,8 @@ LIGHT = b"{}"
 async def world(app, kind, *, body=BIG, rows=ROWS):
     """Who asks, the path of a list, and the ids of what is in it, oldest first."""
     _, admin = await app.operator("ace")
-    made = await app.post(admin, "/sensor", {"serialNo": "1", "type": "GPS", "credentialsId": "ACE01abcdefghijklmno"})
-    sensor = made["id"]["id"]
     vehicle = await delegating.new_vehicle(app, admin, "V")
-    await app.post(admin, f"/sensor/{sensor}/vehicle/{vehicle}")
+    sensor = await delegating.new_sensor(app, admin, on=vehicle)
     on = {"company_id": admin.company_id, "vehicle_id": vehicle, "sensor_id": sensor}
 
     def trips(tx):

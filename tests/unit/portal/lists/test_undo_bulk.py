@@ -200,9 +200,7 @@ async def test_delegated_vehicles_are_taken_back_and_delegated_again(
     monkeypatch.setattr(many, "AT_ONCE", 2)
     company = desk.of.borrower.company_id
     await delegating.delegate(desk.app, desk.of.owner, desk.of.borrower, desk.vehicles[1])
-    body = {"serialNo": "S", "type": "OBD", "credentialsId": "x" * 20}
-    sensor = (await desk.app.post(desk.of.owner, "/sensor", body))["id"]["id"]
-    await desk.app.post(desk.of.owner, f"/sensor/{sensor}/vehicle/{desk.vehicles[0]}")
+    sensor = await delegating.new_sensor(desk.app, desk.of.owner, on=desk.vehicles[0])
     fields = {"vehicleId": [desk.vehicles[0], desk.vehicles[2]], "toCompanyId": company}
     there, _, form = await desk.do(DELEGATE, "", **fields)
     seen, led = [await desk.received()], [there]

@@ -32,14 +32,7 @@ async def vehicle(app, of):
 @pytest.fixture
 async def sensor(app, of, vehicle):
     """One that needs activation."""
-    body = {"serialNo": "S", "type": "OBD", "credentialsId": "x" * 20, "activationRequired": True}
-    return (await app.post(of.owner, "/sensor", body))["id"]["id"]
-
-
-async def plain(app, login):
-    """A sensor that needs no activation."""
-    body = {"serialNo": "T", "type": "OBD", "credentialsId": "y" * 20}
-    return (await app.post(login, "/sensor", body))["id"]["id"]
+    return await delegating.new_sensor(app, of.owner, type="OBD", activationRequired=True)
 
 
 def polled(text):
@@ -49,7 +42,7 @@ def polled(text):
 
 
 async def test_sensor_is_mounted_by_the_number_of_the_vehicle_and_taken_off(app, of, sensor, vehicle):
-    sensor = await plain(app, of.owner)
+    sensor = await delegating.new_sensor(app, of.owner, "T")
     browser, address = Browser(app, of.owner), f"/fleet/sensors/{sensor}"
     form = Page((await browser.get(f"{address}/mount?vehicle={vehicle}")).text)
     mounted = await browser.send(f"{address}/mount", {"vehicleNo": " 12가3456 "})
@@ -70,7 +63,7 @@ async def test_sensor_is_mounted_by_the_number_of_the_vehicle_and_taken_off(app,
 
 
 async def test_vehicle_without_sensor_leads_to_the_sensors_on_no_vehicle_and_to_their_forms(app, of, sensor, vehicle):
-    needs_activation, sensor = sensor, await plain(app, of.owner)
+    needs_activation, sensor = sensor, await delegating.new_sensor(app, of.owner, "T")
     mounted = await app.post(of.owner, "/sensor", {"serialNo": "T2", "type": "OBD", "credentialsId": "z" * 20})
     other = await delegating.new_vehicle(app, of.owner, "99나9999")
     browser = Browser(app, of.owner)
@@ -274,7 +267,7 @@ async def test_window_that_would_supersede_an_activation_it_did_not_show_is_told
 
 
 async def test_page_that_takes_a_sensor_off_counts_what_ends_and_what_goes_on(app, of, sensor, vehicle):
-    sensor = await plain(app, of.owner)
+    sensor = await delegating.new_sensor(app, of.owner, "T")
     browser, address = Browser(app, of.owner), f"/fleet/sensors/{sensor}/unmount"
     await browser.send(f"/fleet/sensors/{sensor}/mount", {"vehicleNo": "12가3456"})
     nothing = await browser.get(address)
@@ -313,7 +306,7 @@ async def test_activation_that_another_window_asked_for_is_not_cancelled_unseen(
 
 
 async def test_page_that_deletes_a_sensor_counts_the_calls_that_are_cancelled(app, of, sensor):
-    sensor = await plain(app, of.owner)
+    sensor = await delegating.new_sensor(app, of.owner, "T")
     browser, address = Browser(app, of.owner), f"/fleet/sensors/{sensor}/delete"
     before = (await browser.get(address)).text
     asks = {"sensor_id": sensor, "user_id": of.owner.user_id, "method": "reset", "params": b"{}", "ack_ms": 20_000}

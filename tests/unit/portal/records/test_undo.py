@@ -67,8 +67,7 @@ class Desk:
 async def desk(app: Rest) -> Any:
     of = await delegating.companies(app)
     vehicle = await delegating.new_vehicle(app, of.owner, "12가3456")
-    body = {"serialNo": "T", "type": "OBD", "credentialsId": "y" * 20}
-    desk = Desk(app, of, vehicle, (await app.post(of.owner, "/sensor", body))["id"]["id"])
+    desk = Desk(app, of, vehicle, await delegating.new_sensor(app, of.owner, "T"))
     await desk.sit(of.owner)
     return desk
 

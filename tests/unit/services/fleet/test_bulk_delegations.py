@@ -97,9 +97,7 @@ async def test_preview_of_taking_back_counts_the_rights_and_the_driver_that_end(
 
 async def test_vehicles_are_taken_back_with_their_sensors_told(app: rest.Rest):
     of, (first, second) = await world(app)
-    body = {"serialNo": "S", "type": "OBD", "credentialsId": "x" * 20}
-    sensor = (await app.post(of.owner, "/sensor", body))["id"]["id"]
-    await app.post(of.owner, f"/sensor/{sensor}/vehicle/{first}")
+    sensor = await delegating.new_sensor(app, of.owner, on=first)
     await delegate(app, of.owner.actor, pairs(of.borrower, first, second))
     chosen = [*pairs(of.borrower, first), *pairs(of.operator, second)]
     done = await take_back(app, of.owner.actor, chosen)

@@ -53,9 +53,7 @@ async def made(app):
     """The world, with rows of every kind that names the borrower or its people."""
     of = await delegating.companies(app)
     vehicle = await delegating.new_vehicle(app, of.owner)
-    body = {"serialNo": "S", "type": "GPS", "credentialsId": "S" * 20}
-    sensor = (await app.post(of.owner, "/sensor", body))["id"]["id"]
-    await app.post(of.owner, f"/sensor/{sensor}/vehicle/{vehicle}")
+    sensor = await delegating.new_sensor(app, of.owner, on=vehicle)
     await delegating.register(app, of.owner, of.borrower)
     await delegating.delegate(app, of.owner, of.borrower, vehicle)
     await delegating.register(app, of.borrower, of.below)

@@ -48,8 +48,7 @@ async def vehicle(app, of):
 @pytest.fixture
 async def sensor(app, of, vehicle):
     """One that needs activation."""
-    body = {"serialNo": "S", "type": "OBD", "credentialsId": "x" * 20, "activationRequired": True}
-    return SensorId((await app.post(of.owner, "/sensor", body))["id"]["id"])
+    return SensorId(await delegating.new_sensor(app, of.owner, type="OBD", activationRequired=True))
 
 
 async def start(app, login, sensor, vehicle):
@@ -146,8 +145,7 @@ async def test_later_request_takes_the_place_of_the_one_before_and_taking_off_ca
 
 
 async def test_sensor_without_need_of_activation_is_mounted_at_once(app, of, sensor, vehicle, box):
-    body = {"serialNo": "T", "type": "OBD", "credentialsId": "y" * 20}
-    sensor = (await app.post(of.owner, "/sensor", body))["id"]["id"]
+    sensor = await delegating.new_sensor(app, of.owner, "T")
     mounted, call = await app.contexts.rpc.mounter.start(actor=of.owner.actor, sensor_id=sensor, vehicle_id=vehicle)
 
     assert (mounted.vehicle_id == vehicle, call, box.asked) == (True, None, [])
