@@ -3,15 +3,16 @@
 A draft is inside its owner's scope; background work has the scope of everything.
 """
 
+from functools import cache
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import ColumnElement, and_, delete, exists, false, func, insert, select, true, update
+from sqlalchemy import ColumnElement, Select, and_, bindparam, delete, exists, func, insert, select, true, update
 
 from tripline.domain.access import Reach, Scope
 from tripline.domain.ids import CompanyId
 from tripline.domain.import_drafts import WORKED_ON, Draft, DraftId, State
-from tripline.store import records
+from tripline.store import records, scopes
 from tripline.store.database import nodes
 from tripline.store.tables import company, import_draft, import_row, node
 from tripline.store.transactions import ReadTx, WriteTx
@@ -38,9 +39,7 @@ def insert_new(tx: WriteTx, new: Draft) -> None:
 
 def find(tx: ReadTx, scope: Scope, draft_id: DraftId, *, now_ms: int) -> tuple[Draft, bool] | None:
     """The draft and whether it is inside the scope; None when there is none with this id, or no more."""
-    row = tx.one(
-        select(import_draft, _inside(scope).label("inside")).where(_DRAFT.id == draft_id, _DRAFT.expires_ms > now_ms)
-    )
+    row = tx.one(_find(scope.reaches), {"of_id": draft_id, "now": now_ms, **scopes.values(scope)})
     return None if row is None else (_draft(row), bool(row.inside))
 
 
@@ -52,10 +51,8 @@ def state_of(tx: ReadTx, draft_id: DraftId) -> State | None:
 
 def listed(tx: ReadTx, scope: Scope, *, now_ms: int) -> list[Draft]:
     """The drafts inside the scope, the newest first."""
-    rows = tx.all(
-        select(import_draft).where(_inside(scope), _DRAFT.expires_ms > now_ms).order_by(_DRAFT.created_ms.desc())
-    )
-    return [_draft(row) for row in rows]
+    found = select(import_draft).where(_inside(scope.reaches), _DRAFT.expires_ms > now_ms)
+    return [_draft(row) for row in tx.all(found.order_by(_DRAFT.created_ms.desc()), scopes.values(scope))]
 
 
 def numbers(tx: ReadTx, draft: Draft) -> Numbers:
@@ -75,45 +72,57 @@ def numbers(tx: ReadTx, draft: Draft) -> Numbers:
 def change(tx: WriteTx, changed: Draft) -> None:
     """Store the changes of a draft that was read in this transaction."""
     values = {name: value for name, value in _values(changed).items() if name not in _FIXED}
-    tx.run(update(import_draft).where(_DRAFT.id == changed.id).values(**values))
+    tx.run(_CHANGE, {"key": changed.id, **values})
 
 
 def waiting(tx: ReadTx, *, node_id: str, now_ms: int) -> list[tuple[Draft, CompanyId]]:
     """Drafts that wait for work, the oldest first, each with its operator: of no process, of this one, or of one that
     is gone. An embedded database has no other process.
     """
-    others = exists().where(node.c.id == _DRAFT.holder, node.c.id != node_id, node.c.roles != nodes.NO_ROLES)
-    rows = tx.all(
-        select(import_draft, company.c.master_id)
-        .join(company, company.c.id == _DRAFT.company_id)
-        .where(
-            _DRAFT.state.in_([state.value for state in WORKED_ON]),
-            ~others if tx.shared else true(),
-            _DRAFT.expires_ms > now_ms,
-        )
-        .order_by(_DRAFT.created_ms, _DRAFT.id)
-    )
-    return [(_draft(row), row.master_id) for row in rows]
+    waiting = _WAITING
+    if tx.shared:
+        others = exists().where(node.c.id == _DRAFT.holder, node.c.id != node_id, node.c.roles != nodes.NO_ROLES)
+        waiting = waiting.where(~others)
+    return [(_draft(row), row.master_id) for row in tx.all(waiting, {"now": now_ms})]
 
 
 def purge(tx: WriteTx, *, now_ms: int, limit: int) -> int:
     """Forget expired drafts, with so many of their rows at most; return the number of deleted drafts and rows."""
-    expired = select(_DRAFT.id).where(_DRAFT.expires_ms <= now_ms)
-    chosen = select(_ROW.draft_id, _ROW.number).where(_ROW.draft_id.in_(expired)).limit(limit)
-    rows = tx.all(chosen.with_for_update(skip_locked=True))
+    rows = tx.all(_EXPIRED_ROWS, {"now": now_ms, "most": limit})
     for draft_id in {row.draft_id for row in rows}:
         numbers = [row.number for row in rows if row.draft_id == draft_id]
         tx.run(delete(import_row).where(_ROW.draft_id == draft_id, _ROW.number.in_(numbers)))
-    empty = expired.where(~exists().where(_ROW.draft_id == _DRAFT.id)).with_for_update(skip_locked=True)
-    return len(rows) + tx.run(delete(import_draft).where(_DRAFT.id.in_(empty)))
+    return len(rows) + tx.run(_PURGE, {"now": now_ms})
 
 
-def _inside(scope: Scope) -> ColumnElement[bool]:
-    if Reach.ANY in scope.reaches:
+def _inside(reaches: scopes.Reaches) -> ColumnElement[bool]:
+    if Reach.ANY in reaches:
         return true()
-    if scope.user_id is None or scope.company_id is None:
-        return false()
-    return and_(_DRAFT.account_id == scope.user_id, _DRAFT.company_id == scope.company_id)
+    return and_(_DRAFT.account_id == bindparam(scopes.USER), _DRAFT.company_id == bindparam(scopes.COMPANY))
+
+
+@cache
+def _find(reaches: scopes.Reaches) -> Select[Any]:
+    found = select(import_draft, _inside(reaches).label("inside"))
+    return found.where(_DRAFT.id == bindparam("of_id"), _DRAFT.expires_ms > bindparam("now"))
+
+
+_CHANGE: Final = update(import_draft).where(_DRAFT.id == bindparam("key"))
+_WAITING: Final = (
+    select(import_draft, company.c.master_id)
+    .join(company, company.c.id == _DRAFT.company_id)
+    .where(_DRAFT.state.in_([state.value for state in WORKED_ON]), _DRAFT.expires_ms > bindparam("now"))
+    .order_by(_DRAFT.created_ms, _DRAFT.id)
+)
+_EXPIRED: Final = select(_DRAFT.id).where(_DRAFT.expires_ms <= bindparam("now"))
+_EXPIRED_ROWS: Final = (
+    select(_ROW.draft_id, _ROW.number)
+    .where(_ROW.draft_id.in_(_EXPIRED))
+    .limit(bindparam("most"))
+    .with_for_update(skip_locked=True)
+)
+_EMPTY: Final = _EXPIRED.where(~exists().where(_ROW.draft_id == _DRAFT.id)).with_for_update(skip_locked=True)
+_PURGE: Final = delete(import_draft).where(_DRAFT.id.in_(_EMPTY))
 
 
 def _values(draft: Draft) -> dict[str, Any]:

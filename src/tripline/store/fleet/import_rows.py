@@ -66,7 +66,7 @@ def read(
 ) -> list[Row]:
     """The next rows after a row number, or back from it, nearest first; with `states`, only those verdicts."""
     end = _ROW.number < start if backwards else _ROW.number > start
-    chosen = select(import_row, *(_first(name) for name in _NAMES)).where(_ROW.draft_id == draft_id, end)
+    chosen = _READ.where(_ROW.draft_id == draft_id, end)
     if states:
         chosen = chosen.where(_ROW.state.in_([int(state) for state in states]))
     if search is not None:
@@ -91,6 +91,9 @@ def _first(name: str) -> ColumnElement[int | None]:
     same = select(func.min(other.c.number)).where(other.c.draft_id == _ROW.draft_id, other.c[name] == _ROW[name])
     is_duplicate = _ROW.state == int(RowState.DUPLICATE)
     return case((is_duplicate, same.correlate(import_row).scalar_subquery())).label(f"first_{name}")
+
+
+_READ: Final = select(import_row, *(_first(name) for name in _NAMES))
 
 
 def _row(row: Any) -> Row:
