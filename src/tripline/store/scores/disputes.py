@@ -124,7 +124,7 @@ def annulments(trip_no: ColumnElement[int]) -> ScalarSelect[int]:
 
 def of_trip(tx: ReadTx, trip_no: int) -> list[Dispute]:
     """The disputes of a trip, the oldest first."""
-    return [_dispute(row) for row in tx.all(_disputes().where(dispute.c.trip_no == trip_no).order_by(dispute.c.no))]
+    return [_dispute(row) for row in tx.all(_OF_TRIP, {"of_trip": trip_no})]
 
 
 def inside(tx: ReadTx, scope: Scope, dispute_id: str) -> tuple[Dispute, bool] | None:
@@ -174,6 +174,9 @@ def _disputes() -> Select[Any]:
 @cache
 def _one(reaches: frozenset[Reach]) -> Select[Any]:
     return _disputes().add_columns(scopes.trips(reaches).label("inside")).where(dispute.c.id == bindparam("of_id"))
+
+
+_OF_TRIP: Final = _disputes().where(dispute.c.trip_no == bindparam("of_trip")).order_by(dispute.c.no)
 
 
 def _dispute(row: AnyRow) -> Dispute:

@@ -9,7 +9,7 @@ Not here: the meaning of the numbers (`scoring/rules.py`, `docs/scoring.md`).
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ColumnElement, ScalarSelect, and_, delete, func, insert, or_, select
+from sqlalchemy import ColumnElement, ScalarSelect, and_, bindparam, delete, func, insert, or_, select
 
 from tripline.domain.access import Scope
 from tripline.domain.ids import UserId
@@ -17,7 +17,7 @@ from tripline.scoring import rules as scoring_rules
 from tripline.scoring.rules import Rules
 from tripline.store import scopes
 from tripline.store.tables import company, policy_choice, scoring_policy, trip
-from tripline.store.transactions import AnyRow, ReadTx, WriteTx
+from tripline.store.transactions import AnyRow, Hot, ReadTx, WriteTx
 
 FIRST: Final = (
     b'{"scoring":{"min_distance_m":3000.0,"max_median_s":5.0,"default_limit_kmh":110.0,"instant_ms":920,'
@@ -97,8 +97,8 @@ def one(tx: ReadTx, no: int) -> Policy | None:
     """The policy with this number; None: there is none."""
     if not 0 < no <= LAST:
         return None
-    row = tx.one(select(scoring_policy.c.body).where(scoring_policy.c.no == no))
-    return None if row is None else Policy(no, scoring_rules.read(row.body))
+    rows = tx.hot(_ONE, no)
+    return Policy(no, scoring_rules.read(rows[0][0])) if rows else None
 
 
 def of_result(tx: ReadTx, no: int) -> Policy:
@@ -108,7 +108,7 @@ def of_result(tx: ReadTx, no: int) -> Policy:
 
 def every(tx: ReadTx) -> list[Policy]:
     """All policies, the oldest first."""
-    return [Policy(row.no, scoring_rules.read(row.body)) for row in tx.all(_ALL)]
+    return [Policy(no, scoring_rules.read(body)) for no, body in tx.hot(_ALL)]
 
 
 def choices(tx: ReadTx) -> list[Chosen]:
@@ -118,7 +118,7 @@ def choices(tx: ReadTx) -> list[Chosen]:
 
 def choices_of(tx: ReadTx, kind: Kind, subject: str) -> list[Chosen]:
     """The choices for one company or service type, the earliest first."""
-    return [_chosen(row) for row in tx.all(_CHOICES.where(*_of(kind, subject)))]
+    return [_chosen(row) for row in tx.all(_CHOICES_OF, {"of_kind": kind.value, "of_subject": subject})]
 
 
 def choices_within(tx: ReadTx, scope: Scope, *, service_type: str | None, limit: int) -> list[ChosenFor]:
@@ -162,7 +162,7 @@ def choose(
     """
     if no is not None and one(tx, no) is None:
         raise ValueError(f"there is no policy {no}")
-    tx.run(delete(policy_choice).where(*_of(kind, subject), policy_choice.c.from_ms >= from_ms))
+    tx.run(_FORGET_LATER, {"of_kind": kind.value, "of_subject": subject, "at_ms": from_ms})
     row = {"kind": kind.value, "subject": subject, "from_ms": from_ms, "policy": no}
     tx.run(insert(policy_choice), {**row, "chosen_ms": now_ms, "chosen_by": by})
 
@@ -184,9 +184,9 @@ def _chosen(row: AnyRow) -> Chosen:
     return Chosen(Kind(row.kind), row.subject, row.from_ms, row.policy, row.chosen_ms, row.chosen_by)
 
 
-def _of(kind: Kind, subject: str) -> tuple[ColumnElement[bool], ...]:
-    return policy_choice.c.kind == kind.value, policy_choice.c.subject == subject
-
-
-_ALL: Final = select(scoring_policy.c.no, scoring_policy.c.body).order_by(scoring_policy.c.no)
+_ALL: Final = Hot(select(scoring_policy.c.no, scoring_policy.c.body).order_by(scoring_policy.c.no))
+_ONE: Final = Hot(select(scoring_policy.c.body).where(scoring_policy.c.no == bindparam("no")), "no")
 _CHOICES: Final = select(policy_choice).order_by(policy_choice.c.kind, policy_choice.c.subject, policy_choice.c.from_ms)
+_OF: Final = (policy_choice.c.kind == bindparam("of_kind"), policy_choice.c.subject == bindparam("of_subject"))
+_CHOICES_OF: Final = _CHOICES.where(*_OF)
+_FORGET_LATER: Final = delete(policy_choice).where(*_OF, policy_choice.c.from_ms >= bindparam("at_ms"))

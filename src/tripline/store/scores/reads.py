@@ -165,8 +165,8 @@ def whole_events(owner: Owner, owner_id: str, span: Span, by: By, *, known: Know
 
 def score_of_trip(tx: ReadTx, trip_id: str) -> Row | None:
     """The trip's score."""
-    row = tx.one(select(*_columns(driving_score)).where(driving_score.c.trip_id == trip_id))
-    return None if row is None else tuple(row)
+    rows = tx.hot(_SCORE_OF_TRIP, trip_id)
+    return rows[0] if rows else None
 
 
 def total_of_vehicle(tx: ReadTx, vehicle_id: str) -> Total | None:
@@ -221,36 +221,12 @@ def why_no_score(tx: ReadTx, trip_id: str) -> Standing:
 
 def outcome(tx: ReadTx, trip_id: str) -> Outcome:
     """The outcome of a trip that exists."""
-    columns = trip.c.state, trip.c.not_scored, trip.c.quality, trip.c.distance_m
-    found = select(*columns, driving_score.c.score, driving_score.c.distance_m.label("scored_m"))
-    joined = found.outerjoin_from(trip, driving_score, driving_score.c.trip_no == trip.c.no)
-    return Outcome(*tx.all(joined.where(trip.c.id == trip_id))[0])
+    return Outcome(*tx.hot(_OUTCOME, trip_id)[0])
 
 
 def to_explain(tx: ReadTx, trip_id: str) -> Explainable:
     """The stored facts of an existing trip's result."""
-    found = (
-        select(
-            trip.c.no,
-            trip.c.start_ms,
-            trip.c.state,
-            trip.c.not_scored,
-            _LATEST,
-            select(func.count()).select_from(dispute).where(dispute.c.trip_no == trip.c.no).scalar_subquery(),
-            driving_score.c.score,
-            driving_score.c.created_ms,
-            driving_score.c.policy,
-            func.coalesce(sum((driving_score.c[name] for name in COUNTED), literal(0)), 0),
-            trip_findings.c.version,
-            trip_findings.c.policy,
-            trip_findings.c.changed_ms,
-            trip_findings.c.body,
-        )
-        .outerjoin_from(trip, driving_score, driving_score.c.trip_no == trip.c.no)
-        .outerjoin(trip_findings, trip_findings.c.trip_no == trip.c.no)
-        .where(trip.c.id == trip_id)
-    )
-    return Explainable(*tx.all(found)[0])
+    return Explainable(*tx.hot(_TO_EXPLAIN, trip_id)[0])
 
 
 def events_of_trip(tx: ReadTx, trip_no: int) -> list[StoredEvent]:
@@ -262,8 +238,7 @@ def events_of_trip(tx: ReadTx, trip_no: int) -> list[StoredEvent]:
 
 def samples_bytes(tx: ReadTx, trip_no: int) -> int:
     """Size of the packed samples of a trip."""
-    size = func.coalesce(func.sum(func.length(microtrip.c.samples)), 0)
-    return int(tx.all(select(size).where(microtrip.c.trip_no == trip_no))[0][0])
+    return int(tx.number(_SAMPLES_BYTES, trip_no))
 
 
 def version(tx: ReadTx, trip_id: str) -> Version:
@@ -289,6 +264,42 @@ def _columns(table: Table) -> list[ColumnElement[Any]]:
 
 
 _LATEST: Final = select(func.max(microtrip.c.no)).where(microtrip.c.trip_no == trip.c.no).scalar_subquery()
+_SCORE_OF_TRIP: Final = Hot(
+    select(*_columns(driving_score)).where(driving_score.c.trip_id == bindparam("trip")), "trip"
+)
+_OUTCOME: Final = Hot(
+    select(trip.c.state, trip.c.not_scored, trip.c.quality, trip.c.distance_m)
+    .add_columns(driving_score.c.score, driving_score.c.distance_m)
+    .outerjoin_from(trip, driving_score, driving_score.c.trip_no == trip.c.no)
+    .where(trip.c.id == bindparam("trip")),
+    "trip",
+)
+_TO_EXPLAIN: Final = Hot(
+    select(
+        trip.c.no,
+        trip.c.start_ms,
+        trip.c.state,
+        trip.c.not_scored,
+        _LATEST,
+        select(func.count()).select_from(dispute).where(dispute.c.trip_no == trip.c.no).scalar_subquery(),
+        driving_score.c.score,
+        driving_score.c.created_ms,
+        driving_score.c.policy,
+        func.coalesce(sum((driving_score.c[name] for name in COUNTED), literal(0)), 0),
+        trip_findings.c.version,
+        trip_findings.c.policy,
+        trip_findings.c.changed_ms,
+        trip_findings.c.body,
+    )
+    .outerjoin_from(trip, driving_score, driving_score.c.trip_no == trip.c.no)
+    .outerjoin(trip_findings, trip_findings.c.trip_no == trip.c.no)
+    .where(trip.c.id == bindparam("trip")),
+    "trip",
+)
+_SAMPLES_BYTES: Final = Hot(
+    select(func.coalesce(func.sum(func.length(microtrip.c.samples)), 0)).where(microtrip.c.trip_no == bindparam("of")),
+    "of",
+)
 
 
 class _Walk(msgspec.Struct, frozen=True, eq=False):
