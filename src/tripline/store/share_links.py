@@ -4,17 +4,18 @@ The secret of a link grants what its page shows, so the read for a page takes no
 the link's maker.
 """
 
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import Select, and_, delete, insert, or_, select, true, update
+from sqlalchemy import Select, and_, bindparam, delete, func, insert, or_, select, update
 
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId, RecordId, UserId, VehicleId
 from tripline.domain.share_links import ShareLink, Shows
 from tripline.store import records, scopes
 from tripline.store.tables import account, share_link, trip, vehicle
-from tripline.store.transactions import ReadTx, WriteTx
+from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 _LINK: Final = share_link.c
 
@@ -55,10 +56,8 @@ def insert_new(tx: WriteTx, link: ShareLink, *, secret_hash: str) -> None:
 
 def opened(tx: ReadTx, link_id: RecordId, secret_hash: str, *, now_ms: int) -> Opened | None:
     """Return the link with this secret; None: no such link works."""
-    columns = _LINK.maker_id, _LINK.vehicle_id, vehicle.c.vehicle_no, trip.c.no, _LINK.created_ms
-    works = _LINK.id == link_id, _LINK.secret_hash == secret_hash, _LINK.expires_ms > now_ms
-    row = tx.one(_linked(*columns, *(_LINK[name] for name in Shows.__struct_fields__)).where(*works))
-    return None if row is None else Opened._make((*row[: len(columns)], Shows(**records.given(Shows, row))))
+    rows = tx.hot(_OPENED, link_id, secret_hash, now_ms)
+    return Opened._make((*rows[0][: len(_COLUMNS)], _shows(rows[0][len(_COLUMNS) :]))) if rows else None
 
 
 def count_opening(tx: WriteTx, link_id: RecordId, *, now_ms: int) -> None:
@@ -75,15 +74,15 @@ def of_company(tx: ReadTx, scope: Scope, company_id: CompanyId, *, now_ms: int) 
 
 def find(tx: ReadTx, scope: Scope, company_id: CompanyId, link_id: RecordId) -> tuple[ShareLink, bool] | None:
     """The link, and whether it is the company's, on a vehicle inside the scope; None: it does not exist."""
-    inside = scopes.vehicles(scope.reaches) & (_LINK.company_id == company_id)
-    row = tx.one(_links().add_columns(inside.label("inside")).where(_LINK.id == link_id), scopes.values(scope))
+    row = tx.one(_find(scope.reaches), {"of_id": link_id, "of_company": company_id, **scopes.values(scope)})
     return None if row is None else (_link(row), bool(row.inside))
 
 
 def count(tx: ReadTx, company_id: CompanyId, *, now_ms: int, maker_id: UserId | None = None) -> int:
     """How many links of the company, or of one maker, work."""
-    of_maker = true() if maker_id is None else _LINK.maker_id == maker_id
-    return tx.count(_LINK.company_id == company_id, _LINK.expires_ms > now_ms, of_maker)
+    if maker_id is None:
+        return tx.number(_COUNT, company_id, now_ms)
+    return tx.number(_COUNT_OF_MAKER, company_id, now_ms, maker_id)
 
 
 def end(tx: WriteTx, link_id: RecordId) -> None:
@@ -110,3 +109,24 @@ def purge(tx: WriteTx, *, now_ms: int, limit: int) -> int:
 
 def _link(row: Any) -> ShareLink:
     return ShareLink(**records.given(ShareLink, row), shows=Shows(**records.given(Shows, row)))
+
+
+@cache
+def _find(reaches: scopes.Reaches) -> Select[Any]:
+    inside = scopes.vehicles(reaches) & (_LINK.company_id == bindparam("of_company"))
+    return _links().add_columns(inside.label("inside")).where(_LINK.id == bindparam("of_id"))
+
+
+_shows: Final = records.maker(Shows)
+_COLUMNS: Final = (_LINK.maker_id, _LINK.vehicle_id, vehicle.c.vehicle_no, trip.c.no, _LINK.created_ms)
+_OPENED: Final = Hot(
+    _linked(*_COLUMNS, *(_LINK[name] for name in Shows.__struct_fields__)).where(
+        _LINK.id == bindparam("link"), _LINK.secret_hash == bindparam("secret"), _LINK.expires_ms > bindparam("now")
+    ),
+    "link",
+    "secret",
+    "now",
+)
+_WORKING: Final = select(func.count()).where(_LINK.company_id == bindparam("of"), _LINK.expires_ms > bindparam("now"))
+_COUNT: Final = Hot(_WORKING, "of", "now")
+_COUNT_OF_MAKER: Final = Hot(_WORKING.where(_LINK.maker_id == bindparam("maker")), "of", "now", "maker")
