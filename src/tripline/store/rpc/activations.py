@@ -5,7 +5,7 @@ A sensor has at most one. Callers check access to the sensor or vehicle, or proc
 
 from typing import Final
 
-from sqlalchemy import delete, exists, select, update
+from sqlalchemy import bindparam, delete, exists, select, update
 
 from tripline.domain.ids import RequestId, SensorId, VehicleId
 from tripline.domain.rpc import Call
@@ -13,8 +13,11 @@ from tripline.domain.sensors import Status
 from tripline.store import reach
 from tripline.store.bulk import Bulk
 from tripline.store.tables import activation, sensor, vehicle
-from tripline.store.transactions import ReadTx, WriteTx
+from tripline.store.transactions import Hot, ReadTx, WriteTx
 
+_OF_SENSOR: Final = Hot(
+    select(activation.c.call_id, activation.c.vehicle_id).where(activation.c.sensor_id == bindparam("sensor")), "sensor"
+)
 _PUT: Final = Bulk(activation, *("sensor_id", "call_id", "vehicle_id", "created_ms"), replaces=True)
 
 
@@ -25,8 +28,8 @@ def put(tx: WriteTx, call: Call, vehicle_id: VehicleId, *, now_ms: int) -> None:
 
 def of_sensor(tx: ReadTx, sensor_id: SensorId) -> tuple[RequestId, VehicleId] | None:
     """The request that counts for the sensor and the vehicle that it is for; None: nothing is awaited."""
-    row = tx.one(select(activation.c.call_id, activation.c.vehicle_id).where(activation.c.sensor_id == sensor_id))
-    return None if row is None else (row.call_id, row.vehicle_id)
+    rows = tx.hot(_OF_SENSOR, sensor_id)
+    return (rows[0][0], rows[0][1]) if rows else None
 
 
 def for_vehicle(tx: ReadTx, vehicle_id: VehicleId) -> list[SensorId]:
