@@ -494,7 +494,8 @@ _FIELDS: Final = tuple(name for name in ListedTrip.__struct_fields__ if name not
 _PERSON: Final = account.alias("person")
 
 
-def _shown(named: scopes.Reaches, nos: list[int]) -> Select[Any]:
+@cache
+def _shown(named: scopes.Reaches) -> Select[Any]:
     """Select the fields of these trips and their quality."""
     special: dict[str, ColumnElement[Any]] = {
         "vehicle_no": vehicle.c.vehicle_no,
@@ -512,14 +513,14 @@ def _shown(named: scopes.Reaches, nos: list[int]) -> Select[Any]:
         .outerjoin_from(trip, vehicle, vehicle.c.id == _T.vehicle_id)
         .outerjoin(_PERSON, _PERSON.c.id == _T.user_id)
         .outerjoin(driving_score, _S.trip_no == _T.no)
-        .where(_T.no.in_(nos))
+        .where(_T.no.in_(bindparam("nos", expanding=True)))
     )
 
 
 def _listed(tx: ReadTx, query: TripQuery, nos: list[int], named: scopes.Reaches) -> list[ListedTrip]:
     """Return these trips, in their order."""
     found: dict[int, ListedTrip] = {}
-    for *values, body in tx.all(_shown(named, nos), scopes.values(query.scope)):
+    for *values, body in tx.all(_shown(named), {"nos": nos, **scopes.values(query.scope)}):
         given = dict(zip(_FIELDS, values, strict=True))
         # SQLite has no type for them.
         given |= {name: bool(given[name]) for name in ("parking", "disputed")}
