@@ -4,11 +4,12 @@ import asyncio
 import json
 from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Table, insert, select, update
+from sqlalchemy import Select, Table, Update, bindparam, insert, select, update
 
 from tests.support import fleet_rows, reaching, stores
 from tripline import observe
@@ -260,13 +261,11 @@ class Rig:
 
     def rows(self, table: Table, *columns: str) -> list[Any]:
         """Rows in the order of the first key; tuples of the columns, or the one column's values."""
-        chosen = [table.c[name] for name in columns] or list(table.c)
-        statement = select(*chosen).order_by(*table.primary_key.columns)
-        rows = self.run(self.store.read_short(lambda tx: tx.all(statement)))
+        rows = self.run(self.store.read_short(lambda tx: tx.all(_ordered(table, columns))))
         return [row[0] if len(columns) == 1 else tuple(row) for row in rows]
 
     def change(self, table: Table, key: str, **values: Any) -> None:
-        self.run(self.store.write(lambda tx: tx.run(update(table).where(table.c.id == key).values(**values))))
+        self.run(self.store.write(lambda tx: tx.run(_changing(table), {"key": key, **values})))
 
     def want(self, asked: Any, *, company: str = COMPANY, host: str | None = "http://receiver.example/") -> None:
         """A company asks for messages (`notifyMsgType`), as its PUT does."""
@@ -287,6 +286,16 @@ class Rig:
             clock=lambda: self.now_ms,
             **more,
         )
+
+
+@cache
+def _ordered(table: Table, columns: tuple[str, ...]) -> Select[Any]:
+    return select(*(table.c[name] for name in columns or table.c.keys())).order_by(*table.primary_key.columns)
+
+
+@cache
+def _changing(table: Table) -> Update:
+    return update(table).where(table.c.id == bindparam("key"))
 
 
 def frame(source: FakeSource, body: Any, received_ms: int, token: int = 1, topic: str = TOPIC) -> Frame:

@@ -46,10 +46,9 @@ class Fleet:
             row = {"no": no_of(trip_id), "id": trip_id, "created_ms": app.now_ms, "company_id": self.admin.company_id}
             row |= {"vehicle_id": self.vehicle_id, "user_id": self.driver.user_id, "service_type": "taxi"}
             row |= {"device_type": "GPS", "parking": False, "state": "COMPLETE", "distance_m": 10_000}
-            tx.run(trip.insert().values(row))
-            for packed in scoring_rows.drive(*SPEEDS):
-                scoring_rows.add_microtrip(tx, app.ids, row["no"], packed)
-            tx.run(scoring_job.insert().values(trip_no=row["no"], due_ms=0))
+            tx.run(trip.insert(), row)
+            scoring_rows.add_microtrips(tx, app.ids, no_of(trip_id), scoring_rows.drive(*SPEEDS))
+            tx.run(scoring_job.insert(), {"trip_no": row["no"], "due_ms": 0})
 
         await app.store.write(work)
         await self.score()

@@ -16,6 +16,7 @@ from tripline.ports.maps import RoadMatcher
 from tripline.scoring.rules import Rules, Scoring
 from tripline.services.scores.scorer import Scorer
 from tripline.store import tables
+from tripline.store.bulk import Bulk
 from tripline.store.scores.scores import Job, Task
 from tripline.store.transactions import ReadTx, Store, WriteTx
 
@@ -27,6 +28,7 @@ START_MS = 1_735_689_600_000
 COMPANY = "11111111-0000-11b2-8080-808080808080"
 VEHICLE = "22222222-0000-11b2-8080-808080808080"
 DRIVER = "33333333-0000-11b2-8080-808080808080"
+_MICROTRIPS = Bulk(tables.microtrip, "no", "id", "trip_no", "ty", "payload", "samples")
 
 
 class Hints:
@@ -86,15 +88,16 @@ class Rig:
         def add(tx: WriteTx) -> None:
             if not tx.all(select(tables.company.c.id)):
                 tx.run(
-                    insert(tables.company).values(
-                        id=COMPANY,
-                        created_ms=0,
-                        name="c",
-                        service_type="s",
-                        master=True,
-                        master_id=COMPANY,
-                        token_prefix="AAAAA",
-                    )
+                    insert(tables.company),
+                    {
+                        "id": COMPANY,
+                        "created_ms": 0,
+                        "name": "c",
+                        "service_type": "s",
+                        "master": True,
+                        "master_id": COMPANY,
+                        "token_prefix": "AAAAA",
+                    },
                 )
             reaching.run(
                 tx,
@@ -108,7 +111,7 @@ class Rig:
         """A driver of the company of the vehicles."""
         row = {"company_id": COMPANY, "authority": "DRIVER", "name": "d", "email": user_id, "login": user_id}
         row |= {"password_hash": "", "password_updated_ms": 0, "created_ms": 0, "enabled": True}
-        await self.write(lambda tx: tx.run(insert(tables.account).values(id=user_id, **row)))
+        await self.write(lambda tx: tx.run(insert(tables.account), {"id": user_id, **row}))
 
     async def add_trip(
         self,
@@ -127,30 +130,31 @@ class Rig:
 
         def add(tx: WriteTx) -> None:
             tx.run(
-                insert(tables.trip).values(
-                    no=trip_no,
-                    id=trip_id,
-                    created_ms=START_MS,
-                    company_id=COMPANY,
-                    sensor_id=sensor_id,
-                    vehicle_id=vehicle_id,
-                    user_id=DRIVER,
-                    service_type="s",
-                    device_type=device_type,
-                    parking=parking,
-                    state="COMPLETE",
-                    distance_m=distance_m,
-                )
+                insert(tables.trip),
+                {
+                    "no": trip_no,
+                    "id": trip_id,
+                    "created_ms": START_MS,
+                    "company_id": COMPANY,
+                    "sensor_id": sensor_id,
+                    "vehicle_id": vehicle_id,
+                    "user_id": DRIVER,
+                    "service_type": "s",
+                    "device_type": device_type,
+                    "parking": parking,
+                    "state": "COMPLETE",
+                    "distance_m": distance_m,
+                },
             )
             add_microtrips(tx, self.ids, trip_no, packed)
-            tx.run(insert(tables.scoring_job).values(trip_no=trip_no, due_ms=due_ms))
+            tx.run(insert(tables.scoring_job), {"trip_no": trip_no, "due_ms": due_ms})
 
         await self.write(add)
         return trip_no
 
     async def ask_again(self, trip_no: int, due_ms: int = 0) -> None:
         """A new job for the trip."""
-        await self.write(lambda tx: tx.run(insert(tables.scoring_job).values(trip_no=trip_no, due_ms=due_ms)))
+        await self.write(lambda tx: tx.run(insert(tables.scoring_job), {"trip_no": trip_no, "due_ms": due_ms}))
 
     async def drain(self) -> int:
         """Score until nothing is due; how many jobs were handled."""
@@ -167,10 +171,11 @@ def add_microtrip(tx: WriteTx, ids: TimeIds, trip_no: int, packed: bytes) -> Non
 
 def add_microtrips(tx: WriteTx, ids: TimeIds, trip_no: int, packed: Iterable[bytes]) -> None:
     """A microtrip of the trip for each of these packed samples."""
-    usual = {"trip_no": trip_no, "ty": 2, "payload": b"{}"}
-    made = [{"id": ids.next(now_ms=START_MS), "samples": part, **usual} for part in packed]
-    if made:
-        tx.run(insert(tables.microtrip), [{"no": no_of(each["id"]), **each} for each in made])
+    values: list[Any] = []
+    for part in packed:
+        microtrip_id = ids.next(now_ms=START_MS)
+        values += (no_of(microtrip_id), microtrip_id, trip_no, 2, b"{}", part)
+    _MICROTRIPS.insert(tx, values)
 
 
 def sample(

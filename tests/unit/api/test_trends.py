@@ -51,10 +51,9 @@ class Fleet:
             row = {"no": no_of(trip_id), "id": trip_id, "created_ms": app.now_ms, "company_id": self.admin.company_id}
             row |= {"vehicle_id": vehicle_id, "user_id": driver, "service_type": "taxi", "start_ms": begun_ms}
             row |= {"device_type": "GPS", "parking": False, "state": "COMPLETE", "distance_m": distance_m}
-            tx.run(trip.insert().values(row))
-            for each in packed:
-                scoring_rows.add_microtrip(tx, app.ids, row["no"], each)
-            tx.run(scoring_job.insert().values(trip_no=row["no"], due_ms=0))
+            tx.run(trip.insert(), row)
+            scoring_rows.add_microtrips(tx, app.ids, row["no"], packed)
+            tx.run(scoring_job.insert(), {"trip_no": row["no"], "due_ms": 0})
 
         await app.store.write(work)
 

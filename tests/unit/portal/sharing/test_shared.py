@@ -56,10 +56,10 @@ class Street:
         row |= {"start_ms": scoring_rows.START_MS, "end_ms": scoring_rows.START_MS + 100 * metres}
 
         def work(tx):
-            tx.run(insert(tables.trip).values(row | changes))
-            for no in range(metres // 10 + 1):
-                packed = scoring_rows.sample(no, 36.0, lat=35 + no * STEP_DEG, lon=129.0)
-                scoring_rows.add_microtrip(tx, app.ids, row["no"], packed)
+            tx.run(insert(tables.trip), row | changes)
+            places = range(metres // 10 + 1)
+            packed = [scoring_rows.sample(no, 36.0, lat=35 + no * STEP_DEG, lon=129.0) for no in places]
+            scoring_rows.add_microtrips(tx, app.ids, row["no"], packed)
 
         await app.store.write(work)
         return trip_id
