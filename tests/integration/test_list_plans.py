@@ -23,7 +23,9 @@ from tripline.store.trips.trip_list import TripQuery
 pytestmark = pytest.mark.once("brings both stores")
 
 COUNT = 8_000
-TRIPS_EACH = 10
+TRIPS_EACH = 2
+PERIOD_DAYS = 35
+"""Most vehicles have a trip in them."""
 WALKED = re.compile(r"SCAN (page|few|found|there|CONSTANT ROW|company|\w+ USING (COVERING )?INDEX .*)$")
 """What SQLite may read from its beginning: rows that another step found, an index, the companies, which are few, and,
 for those that are connected, connections."""
@@ -94,7 +96,7 @@ def trip_queries():
     for name, filters in ((name, filters) for name in LOOKERS for filters in FILTERS):
         authority, user_id, company_id = LOOKERS[name]
         scope = Scope("test", RULES[Action.DRIVING_READ][authority], user_id, company_id)
-        period = {"first_ms": large_trips.END_MS - 7 * 86_400_000, "last_ms": large_trips.END_MS}
+        period = {"first_ms": large_trips.END_MS - PERIOD_DAYS * 86_400_000, "last_ms": large_trips.END_MS}
         whole = TripQuery(scope=scope, filters=filters, **period)
         yield name, whole
         yield f"{name}, vehicle", TripQuery(scope=scope, filters=filters, vehicle_id=VEHICLE, **period)
