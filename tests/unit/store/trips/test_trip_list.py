@@ -156,6 +156,7 @@ def query_of(looker, **values):
     return TripQuery(scope=scope, first_ms=START_MS + 4 * HOUR_MS, last_ms=START_MS + 70 * HOUR_MS, **values)
 
 
+@cache
 def expected(tx, query):
     """The same trips by the predicates of `scopes`."""
     inside = select(vehicle.c.id).where(scopes.vehicles(query.scope.reaches))
