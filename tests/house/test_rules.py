@@ -16,7 +16,8 @@ from tests.support import loops, reference, required
 WORK = "wor" + "k"
 FORBIDDEN = {
     "a machine's path": re.compile(rf"/{WORK}/(?<![\w.]/{WORK}/)|/home/\w+|/root/|/tmp/w/"),
-    "an issue's number": re.compile(r"\bissue #?\d", re.IGNORECASE),
+    # Each text is searched for the first letter, three times as fast as for a boundary in front of it.
+    "an issue's number": re.compile(r"[Ii](?<!\w[Ii])(?i:ssue) #?\d"),
     "a package registry": re.compile(
         r"pypi\.org|pythonhosted\.org|registry\.npmjs|repo1?\.maven|proxy\.golang|crates\.io|--index-url|--registry"
     ),
