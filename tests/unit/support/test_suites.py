@@ -27,8 +27,8 @@ DEEP = {"deep::test_1", "some::test_2", "case::test_n[2]"}
 
 def collected(pytester: pytest.Pytester, *arguments: str, file: str = "") -> tuple[set[str], str]:
     """The tests of a run in this folder, or of one file there, and what it printed."""
-    options = ["--collect-only", "-q", "-p", "tests.support.suites", "-p", "no:cacheprovider", "-c", "/dev/null"]
-    options += ["--rootdir", str(pytester.path), "-o", "markers=deep\nonce", "--strict-markers"]
+    options = ["--collect-only", "-q", "--assert=plain", "-p", "tests.support.suites", "-p", "no:cacheprovider"]
+    options += ["-c", "/dev/null", "--rootdir", str(pytester.path), "-o", "markers=deep\nonce", "--strict-markers"]
     ran = pytester.runpytest_inprocess(*options, *arguments, str(pytester.path / file))
     return set(re.findall(r"^test_(\S+?)\.py::(\S+)$", str(ran.stdout), re.MULTILINE)), f"{ran.stdout}{ran.stderr}"
 
