@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import ColumnElement, Text, bindparam, exists, insert, select, update
+from sqlalchemy import ColumnElement, Text, bindparam, exists, select, update
 
 from tripline.domain import fields
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, UserId
 from tripline.domain.people import EmailTaken
 from tripline.store import records, scopes
+from tripline.store.bulk import Bulk
 from tripline.store.database import uniqueness
 from tripline.store.tables import account, account_session, company
 from tripline.store.transactions import Hot, ReadTx, WriteTx
@@ -35,6 +36,12 @@ IN_SESSION: Final = Hot(
 
 AS_KNOWN: Final = (scopes.USER, scopes.COMPANY, "scope_authority", "scope_session")
 """Names of the values of `unchanged`: the cached state of an account, in the order of `as_known`."""
+
+_REGISTERED: Final = (
+    *("id", "created_ms", "company_id", "authority", "name", "email", "phone", "division"),
+    *("password_hash", "password_updated_ms", "enabled"),
+)
+_ADD: Final = Bulk(account, "login", *_REGISTERED)
 
 _LONGEST: Final = 512
 """Characters that are worth comparing: no account's address has more than 255, however it is written."""
@@ -114,12 +121,12 @@ def credentials_of(tx: ReadTx, user_id: UserId) -> Credentials | None:
 
 
 def add(tx: WriteTx, row: dict[str, Any], *, taken: EmailTaken) -> None:
-    """Keep a new account; `row` names every column that is not null, without `login`.
+    """Keep a new account; `row` has the columns of `_REGISTERED`.
 
     Raises `taken` when another account logs in with its e-mail address.
     """
     with uniqueness.refusing(((account.c.login,), taken)):
-        tx.run(insert(account), {**row, "login": login_form(row["email"])})
+        _ADD.insert(tx, [login_form(row["email"]), *(row[name] for name in _REGISTERED)])
 
 
 def set_password(tx: WriteTx, user_id: UserId, *, password_hash: str, now_ms: int) -> None:

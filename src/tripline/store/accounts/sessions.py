@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import bindparam, delete, func, insert, select, update
+from sqlalchemy import bindparam, delete, func, select, update
 
 from tripline.domain.access import Actor, Authority
 from tripline.domain.account_sessions import Kind, Session
@@ -20,6 +20,7 @@ from tripline.domain.ids import CompanyId, UserId
 from tripline.store import lists, records
 from tripline.store.accounts import accounts
 from tripline.store.accounts.accounts import Account
+from tripline.store.bulk import Bulk
 from tripline.store.lists import Span
 from tripline.store.tables import account, account_session
 from tripline.store.transactions import Hot, ReadTx, WriteTx
@@ -27,6 +28,7 @@ from tripline.store.transactions import Hot, ReadTx, WriteTx
 _SESSION: Final = account_session.c
 _STORED: Final = select(*(_SESSION[name] for name in Session.__struct_fields__))
 _session: Final = records.maker(Session)
+_ADD: Final = Bulk(account_session, *Session.__struct_fields__)
 
 
 class Visit(msgspec.Struct, frozen=True):
@@ -41,7 +43,7 @@ class Visit(msgspec.Struct, frozen=True):
 
 def add(tx: WriteTx, new: Session) -> None:
     """Keep a new session."""
-    tx.run(insert(account_session), msgspec.structs.asdict(new))
+    _ADD.insert(tx, [*msgspec.structs.astuple(new)])
 
 
 def find(tx: ReadTx, session_id: str) -> Session | None:

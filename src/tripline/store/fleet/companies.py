@@ -5,13 +5,14 @@ from functools import cache
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import bindparam, delete, exists, insert, select, update
+from sqlalchemy import bindparam, delete, exists, select, update
 
 from tripline.domain import companies
 from tripline.domain.access import Scope
 from tripline.domain.companies import Company, Details
 from tripline.domain.ids import CompanyId
 from tripline.store import lists, reach, scopes
+from tripline.store.bulk import Bulk
 from tripline.store.database import uniqueness
 from tripline.store.listing import companies as listing
 from tripline.store.scores import standings
@@ -67,7 +68,8 @@ def insert_new(tx: WriteTx, new: Company) -> None:
     """Keep a new company. Raises `companies.ServiceTypeTaken` for the second operator of a service type."""
     taken = companies.ServiceTypeTaken(field="serviceType", service_type=new.service_type)
     with uniqueness.refusing(((company.c.service_type,), taken)):
-        tx.run(insert(company), _row(new))
+        row = _row(new)
+        _ADD.insert(tx, [row[name] for name in _FIELDS])
 
 
 def change(tx: WriteTx, company_id: CompanyId, details: Details) -> None:
@@ -105,6 +107,7 @@ def _find(reaches: scopes.Reaches) -> Hot:
     return Hot(statement, "id", scopes.USER, scopes.COMPANY)
 
 
+_ADD: Final = Bulk(company, *_FIELDS)
 _WITH_PREFIX: Final = Hot(select(company.c.id).where(company.c.token_prefix == bindparam("prefix")), "prefix")
 _LIST: Final = lists.by_name(listing.SPEC, company, _COLUMNS)
 

@@ -21,7 +21,6 @@ from sqlalchemy import (
     bindparam,
     case,
     delete,
-    insert,
     select,
     update,
 )
@@ -32,6 +31,7 @@ from tripline.domain.ids import CompanyId, SensorId, VehicleId
 from tripline.domain.lines import Line, NwStatus
 from tripline.domain.sensors import Sensor
 from tripline.store import lists, reach, scopes
+from tripline.store.bulk import Bulk
 from tripline.store.database import uniqueness
 from tripline.store.devices import latest_values
 from tripline.store.fleet import number_keys, vehicles
@@ -108,7 +108,7 @@ def insert_new(tx: WriteTx, new: Sensor) -> None:
     """Keep a new sensor. Raises `sensors.SerialTaken` or `sensors.CredentialsTaken`."""
     row = msgspec.structs.asdict(new)
     with _unique(new):
-        tx.run(insert(sensor), {**{name: row[name] for name in _STORED}, "serial_key": keys.key(new.serial_no)})
+        _ADD.insert(tx, [*(row[name] for name in _STORED), keys.key(new.serial_no)])
     reach.refresh(tx, sensor_ids=[new.id])
 
 
@@ -209,6 +209,7 @@ def _shown(page: Subquery, tokens: scopes.Reaches) -> Select[Any]:
 
 
 _CONNECTED: Final[dict[bool | None, str]] = {True: f"heard.{listing.Heard.CONNECTED.value}", False: "not_connected"}
+_ADD: Final = Bulk(sensor, *_STORED, "serial_key")
 _LIST: Final = msgspec.structs.replace(listing.SPEC, searches=(), shown=_shown)
 
 

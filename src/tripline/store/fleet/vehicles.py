@@ -5,13 +5,14 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from sqlalchemy import ColumnElement, Select, Update, bindparam, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Select, Update, bindparam, delete, func, select, update
 
 from tripline.domain import keys, vehicles
 from tripline.domain.access import Scope
 from tripline.domain.ids import CompanyId, SensorId, UserId, VehicleId
 from tripline.domain.vehicles import Vehicle
 from tripline.store import lists, reach, records, scopes
+from tripline.store.bulk import Bulk
 from tripline.store.database import uniqueness
 from tripline.store.fleet import number_keys
 from tripline.store.listing import vehicles as listing
@@ -84,7 +85,7 @@ def insert_new(tx: WriteTx, new: Vehicle) -> None:
     """Keep a new vehicle. Raises `vehicles.NumberTaken` when the service type has one with this number."""
     row = msgspec.structs.asdict(new)
     with _unique(new.vehicle_no):
-        tx.run(insert(vehicle), {**{name: row[name] for name in _STORED}, "number_key": keys.key(new.vehicle_no)})
+        _ADD.insert(tx, [*(row[name] for name in _STORED), keys.key(new.vehicle_no)])
     reach.refresh(tx, [new.id])
 
 
@@ -157,5 +158,6 @@ def _with_inside(reaches: scopes.Reaches) -> Select[Any]:
     return select(*_COLUMNS, reach.predicate(reaches, vehicle.c.id))
 
 
+_ADD: Final = Bulk(vehicle, *_STORED, "number_key")
 _COUNT_MANAGED: Final = counting(vehicle.c.director_id)
 _LIST: Final = lists.by_name(listing.SPEC, vehicle, _COLUMNS)
