@@ -12,7 +12,7 @@ import pytest
 import structlog
 from sqlalchemy import text
 from tests.support import damage, stores
-from tests.support.ingest_rig import NOW, SENSOR, FakeSource, Rig, aggregate, frame, microtrip, seeded
+from tests.support.ingest_rig import NOW, SENSOR, FakeSource, Rig, aggregate, frame, microtrip
 
 from tripline.ports.outages import Fault, Outage, StoreOutage
 from tripline.store import tables
@@ -22,14 +22,9 @@ from tripline.store.database.sqlite import SqliteStore
 pytestmark = pytest.mark.sqlite("damaged files of SQLite")
 
 
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> stores.Content:
-    return seeded(tmp_path_factory.mktemp("seeded"))
-
-
 @pytest.fixture
-def rig(tmp_path: Path, template: stores.Content) -> Iterator[Rig]:
-    with Rig.fresh(tmp_path, template=template) as made:
+def rig(tmp_path: Path) -> Iterator[Rig]:
+    with Rig.fresh(tmp_path) as made:
         yield made
 
 

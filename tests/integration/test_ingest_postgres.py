@@ -1,7 +1,6 @@
 """Several processes take in the same sensors' data on one PostgreSQL database: claims (docs/locks.md)."""
 
 import asyncio
-import functools
 import itertools
 import tempfile
 from collections.abc import Iterator
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 from sqlalchemy import delete
 from tests.properties.test_ingest_rows import RECEIVED, Message, messages
 from tests.properties.test_ingest_rows import rows as rows_of
-from tests.support import ingest_rig
 from tests.support.ingest_nodes import Node, nodes
 from tests.support.ingest_rig import (
     DRIVER,
@@ -351,12 +349,6 @@ def test_claims_restarted_process_goes_on_where_it_was(pair: list[Node]) -> None
     assert by_trip(first) == [32]
 
 
-@functools.cache
-def _template() -> Any:
-    with tempfile.TemporaryDirectory() as folder:
-        return ingest_rig.seeded(Path(folder))
-
-
 def _take_in(rig: Rig, message: Any, at: int) -> None:
     sensor, body = message
     rig.now_ms = at
@@ -373,7 +365,7 @@ def _take_in(rig: Rig, message: Any, at: int) -> None:
 def test_whatever_processes_do_in_turn_gives_the_rows_of_one(sent: list[Message], plan: list[tuple[int, str]]) -> None:
     """Each message goes to a process of its own choosing; some between the reading and the writing of another's, some
     after a restart, some twice."""
-    with tempfile.TemporaryDirectory() as folder, Rig.fresh(Path(folder), template=_template()) as alone:
+    with tempfile.TemporaryDirectory() as folder, Rig.fresh(Path(folder)) as alone:
         for at, message in enumerate(sent, RECEIVED):
             _take_in(alone, message, at)
         expected = rows_of(alone)

@@ -103,7 +103,7 @@ def reasons(outcome: Outcome) -> list[str]:
     return [each.rejected.reason for each in outcome.refused]
 
 
-def fresh(folder: Path, template: Path | None = None) -> BusRig:
-    rig = BusRig.fresh(folder, template=template)
+def fresh(folder: Path) -> BusRig:
+    rig = BusRig.fresh(folder)
     assert isinstance(rig, BusRig)
     return rig

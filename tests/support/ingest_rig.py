@@ -2,13 +2,13 @@
 
 import asyncio
 import json
+import tempfile
 from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
 from sqlalchemy import Select, Table, Update, bindparam, insert, select, update
 
 from tests.support import fleet_rows, reaching, stores
@@ -99,33 +99,24 @@ class BrokenStore:
         return self._store.foreign_commits
 
 
-def seed(database: stores.Database) -> stores.Database:
-    """The same database, with the rows that registration would have made."""
-
-    async def work() -> None:
-        store = database.open()
-        await store.write(seed_rows)
-        await store.close()
-
-    asyncio.run(work())
-    return database
-
-
-def seeded(folder: Path) -> stores.Content:
-    """What a database of the folder holds after `seed`."""
-    return seed(stores.fresh(folder)).content()
-
-
-def seeded_once(folders: pytest.TempPathFactory) -> stores.Content:
-    """The content of `seeded`, made once a process for each store."""
+def seeded() -> stores.Content:
+    """A database with the rows that registration would have made; made once a process for each store."""
     kind = stores.on_postgresql()
     if kind not in _SEEDED:
-        _SEEDED[kind] = seeded(folders.mktemp("seeded"))
+        with tempfile.TemporaryDirectory(prefix="tripline-test-") as folder:
+            database = stores.fresh(Path(folder))
+            asyncio.run(_seed(database.open()))
+            _SEEDED[kind] = database.content()
     return _SEEDED[kind]
 
 
+async def _seed(store: Store) -> None:
+    await store.write(seed_rows)
+    await store.close()
+
+
 def seed_rows(tx: Any) -> None:
-    """Make the rows of `seed`."""
+    """Make the rows of `seeded`."""
     tx.run(
         insert(tables.company).values(
             id=COMPANY,
@@ -185,10 +176,9 @@ class Rig:
         self.start()
 
     @classmethod
-    def fresh(cls, folder: Path, *, template: stores.Content | None = None, settings: Ingest | None = None) -> "Rig":
-        """A rig over a new store; what is `seeded` makes it quick."""
-        database = seed(stores.fresh(folder)) if template is None else stores.filled(folder, template)
-        return cls(database, settings=settings)
+    def fresh(cls, folder: Path, *, settings: Ingest | None = None) -> "Rig":
+        """A rig over a new store with what is `seeded`."""
+        return cls(stores.filled(folder, seeded()), settings=settings)
 
     def start(self) -> None:
         """Open the store and make a pipeline that knows nothing: what a new process does."""

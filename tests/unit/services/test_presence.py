@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 from prometheus_client import REGISTRY
 from sqlalchemy import delete, select
-from tests.support import fleet_rows, ingest_rig, stores
+from tests.support import fleet_rows, stores
 from tests.support.ingest_rig import COMPANY, NOW, SENSOR, UNMAPPED, VEHICLE, Rig
-from tests.support.stores import Content
 
 from tripline import observe
 from tripline.domain import ids
@@ -24,17 +23,12 @@ TOLD = Hot(select(tables.push_outbox.c.no))
 COLUMNS = ("sensor_id", "connected", "changed_ms", "seen_ms", "lost_ms", "reason", "told")
 
 
-@pytest.fixture(scope="module")
-def seeded(tmp_path_factory):
-    return ingest_rig.seeded(tmp_path_factory.mktemp("seeded"))
-
-
 class Scene(Rig):
     """A keeper over the rig's store; `s` counts seconds since the beginning."""
 
     @classmethod
-    def over(cls, folder: Path, template: Content) -> "Scene":
-        scene = cls.fresh(folder, template=template)
+    def over(cls, folder: Path) -> "Scene":
+        scene = cls.fresh(folder)
         scene.keeper = scene.made()
         scene.want("500")
         return scene
@@ -71,8 +65,8 @@ class Scene(Rig):
 
 
 @pytest.fixture
-def scene(seeded, tmp_path):
-    with Scene.over(tmp_path, seeded) as made:
+def scene(tmp_path):
+    with Scene.over(tmp_path) as made:
         yield made
 
 
@@ -374,8 +368,8 @@ def test_bug_while_looking_who_is_away_is_survived(scene):
     assert scene.told() == [(True, 0), (False, 10)]
 
 
-def test_run_writes_what_it_is_told_and_sees_who_stays_away(seeded, tmp_path):
-    with Scene.over(tmp_path, seeded) as scene:
+def test_run_writes_what_it_is_told_and_sees_who_stays_away(tmp_path):
+    with Scene.over(tmp_path) as scene:
         scene.keeper = scene.made(absent_s=0)
 
         async def work():

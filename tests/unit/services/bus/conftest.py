@@ -1,21 +1,14 @@
-"""A bus consumer's batches for each test, over a copy of one seeded store."""
+"""A bus consumer's batches for each test."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support import ingest_rig
 from tests.support.bus_rig import BusRig
-from tests.support.stores import Content
 
 
 @pytest.fixture
-def seeded(tmp_path_factory: pytest.TempPathFactory) -> Content:
-    return ingest_rig.seeded_once(tmp_path_factory)
-
-
-@pytest.fixture
-def rig(seeded: Content, tmp_path: Path) -> Iterator[BusRig]:
-    with BusRig.fresh(tmp_path, template=seeded) as made:
+def rig(tmp_path: Path) -> Iterator[BusRig]:
+    with BusRig.fresh(tmp_path) as made:
         assert isinstance(made, BusRig)
         yield made

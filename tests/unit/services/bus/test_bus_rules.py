@@ -358,15 +358,15 @@ def test_rule_4_14_message_with_the_header_of_devices_is_read_as_one(rig):
 
 
 @pytest.mark.parametrize("at_once", [True, False])
-def test_rule_4_14_header_form_without_a_trip_makes_the_rows_that_the_device_would(seeded, tmp_path, at_once):
+def test_rule_4_14_header_form_without_a_trip_makes_the_rows_that_the_device_would(tmp_path, at_once):
     batches = [OF_DEVICE] if at_once else [[each] for each in OF_DEVICE]
-    with BusRig.fresh(tmp_path, template=seeded) as device:
+    with BusRig.fresh(tmp_path) as device:
         for bodies in batches:
             device.send(*bodies)
         device.score()
         expected = stored(device)
     told: Counter[str] = Counter()
-    with BusRig.fresh(tmp_path, template=seeded) as rig:
+    with BusRig.fresh(tmp_path) as rig:
         for bodies in batches:
             told += rig.deliver(*(headed(each) for each in bodies)).counts
         rig.score()

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from tests.support.ingest_rig import MINUTE, NOW, Rig, item, microtrip
-from tests.support.stores import Content
 
 from tripline.store import tables
 
@@ -64,9 +63,9 @@ def looked(rig: Rig, bodies: list[Any]) -> int:
     return count
 
 
-def cost(template: Content, folder: Path, before: list[Any], then: list[Any]) -> int:
+def cost(folder: Path, before: list[Any], then: list[Any]) -> int:
     folder.mkdir()
-    with Rig.fresh(folder, template=template) as rig:
+    with Rig.fresh(folder) as rig:
         rig.send(*before, at=NOW + 60 * MINUTE)
         return looked(rig, then)
 
@@ -87,10 +86,10 @@ def cost(template: Content, folder: Path, before: list[Any], then: list[Any]) ->
          "one header time again", "a trip a message"],
 )  # fmt: skip
 def test_look_ups_cost_the_same_whatever_is_stored(
-    tmp_path: Path, seeded: Content, before: Callable[[int], list[Any]], then: Callable[[int], list[Any]]
+    tmp_path: Path, before: Callable[[int], list[Any]], then: Callable[[int], list[Any]]
 ) -> None:
-    short = cost(seeded, tmp_path / "short", before(SHORT), then(SHORT))
-    long = cost(seeded, tmp_path / "long", before(LONG), then(LONG))
+    short = cost(tmp_path / "short", before(SHORT), then(SHORT))
+    long = cost(tmp_path / "long", before(LONG), then(LONG))
 
     assert 0 < long <= 1.5 * short + 100
 

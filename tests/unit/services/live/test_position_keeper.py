@@ -27,14 +27,9 @@ from tripline.services.live import position_keeper
 from tripline.store import positions, tables
 
 
-@pytest.fixture(scope="module")
-def template(tmp_path_factory):
-    return support.seeded_once(tmp_path_factory)
-
-
 @pytest.fixture
-def rig(tmp_path: Path, template) -> Iterator[Rig]:
-    with Rig.fresh(tmp_path, template=template) as rig:
+def rig(tmp_path: Path) -> Iterator[Rig]:
+    with Rig.fresh(tmp_path) as rig:
         yield rig
 
 

@@ -6,7 +6,7 @@ import tracemalloc
 import msgspec
 import pytest
 from sqlalchemy import insert
-from tests.support.ingest_rig import COMPANY, DRIVER, MINUTE, NOW, OTHER_VEHICLE, SENSOR, UNMAPPED, VEHICLE, Rig, seeded
+from tests.support.ingest_rig import COMPANY, DRIVER, MINUTE, NOW, OTHER_VEHICLE, SENSOR, UNMAPPED, VEHICLE, Rig
 
 from tripline import observe
 from tripline.domain.ids import UserId, VehicleId
@@ -21,14 +21,9 @@ RESULT = "v1/sensors/me/rpc/result/"
 CALL = tables.rpc_call
 
 
-@pytest.fixture(scope="module")
-def template(tmp_path_factory):
-    return seeded(tmp_path_factory.mktemp("template"))
-
-
 @pytest.fixture
-def rig(tmp_path, template):
-    with Rig.fresh(tmp_path, template=template) as opened:
+def rig(tmp_path):
+    with Rig.fresh(tmp_path) as opened:
         yield opened
 
 

@@ -85,8 +85,8 @@ class Bench:
 
 
 @pytest.fixture(scope="module")
-def template(tmp_path_factory):
-    return seeded(tmp_path_factory.mktemp("template"))
+def template():
+    return seeded()
 
 
 @contextlib.asynccontextmanager
