@@ -218,10 +218,7 @@ def test_cell_typed_into_again_before_its_answer_keeps_what_was_typed(browser, s
 
 
 def test_second_window_on_a_row_is_told_what_the_first_one_saved(browser, server, company, tmp_path):
-    with (
-        portal_browser.watching(browser, server.api) as watched,
-        portal_browser.watching(browser, server.api) as other,
-    ):
+    with portal_browser.watching(browser, server.api) as watched, portal_browser.watching(browser, server.api) as other:
         page, second = signed_in(watched, company), signed_in(other, company)
         slow, fuel, _ = mending_slowly(page, server, tmp_path)
         second.goto(page.url)

@@ -48,10 +48,7 @@ def test_map_is_uploaded_interrupted_continued_and_removed_without_a_reload(plac
     cut = tmp_path / "cut.osm.pbf"
     cut.write_bytes(map_files.street(tmp_path / "street.osm.pbf").read_bytes()[:-20])
     troubles = []
-    with (
-        portal_browser.browsing() as browser,
-        portal_browser.watching(browser, server.api, session=session) as watched,
-    ):
+    with portal_browser.browsing() as browser, portal_browser.watching(browser, server.api, session=session) as watched:
         page = watched.page
         page.set_default_timeout(PATIENCE_S * 1_000)
         page.goto(f"{server.api}/admin/maps")

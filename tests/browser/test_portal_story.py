@@ -39,10 +39,7 @@ def told(tmp_path_factory):
 
 def test_operator_from_the_application_to_the_deletion_of_a_vehicle(told, tmp_path):
     server, language, kind = told
-    with (
-        portal_browser.browsing() as browser,
-        window(browser, server.api, language, kind, tmp_path) as operator,
-    ):
+    with portal_browser.browsing() as browser, window(browser, server.api, language, kind, tmp_path) as operator:
         apply(operator)
         with window(browser, server.api, language, kind, tmp_path) as platform:
             approve(platform)

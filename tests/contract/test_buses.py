@@ -82,10 +82,7 @@ async def until(reached):
 
 
 async def test_what_was_written_is_read_once_whole_and_in_the_order_of_its_key(bus, topic):
-    reader, writer = (
-        KafkaReader(settings(bus), topics=[topic], group=topic),
-        KafkaWriter(settings(bus)),
-    )
+    reader, writer = (KafkaReader(settings(bus), topics=[topic], group=topic), KafkaWriter(settings(bus)))
     notes = [BusNote(topic, b"sensor-%d" % (number % 5), b"%d" % number) for number in range(1_000)]
     await writer.deliver(notes)
     found = await read(reader, 1_000)

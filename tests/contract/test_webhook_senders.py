@@ -625,10 +625,7 @@ async def test_address_that_was_checked_is_the_one_that_is_connected_to():
 
 
 async def test_name_with_an_address_that_is_away_is_asked_at_its_next_one():
-    async with (
-        serving(Receiver()) as receiver,
-        sending(resolve=lambda _: ["127.0.0.2", "127.0.0.1"]) as sender,
-    ):
+    async with serving(Receiver()) as receiver, sending(resolve=lambda _: ["127.0.0.2", "127.0.0.1"]) as sender:
         found = (await sender.post(hook(receiver, f"http://two.example:{receiver.port}/"))).status
 
     assert found == 200

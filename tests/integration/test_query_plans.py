@@ -249,7 +249,7 @@ def test_page_of_a_ranking_is_a_walk_along_the_index_of_the_company(kind, by, in
     (counted,) = explain_empty(rankings._ahead(by))
     assert counted.startswith(f"SEARCH score_rank USING COVERING INDEX {of_company}")
     assert explain_empty(rankings._place(by)) == [
-        "SEARCH score_rank USING PRIMARY KEY (subject=? AND period=? AND day=?)",
+        "SEARCH score_rank USING PRIMARY KEY (subject=? AND period=? AND day=?)"
     ]
     assert explain_empty(rankings._LACKING) == [f"SEARCH score_rank USING INDEX ix_score_rank_lacking {of_members})"]
     assert explain_empty(lambda tx: sums.of_subjects(tx, ["a", "b"], Period.DAY, first=1, last=1)) == [

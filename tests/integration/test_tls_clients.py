@@ -48,8 +48,7 @@ def now_ms():
 def served(folder, *, since_days=0):
     """Certificates made so many days ago."""
     return ServedCertificates(
-        lambda at_ms: local.made(folder / "tls", host="127.0.0.1", now_ms=at_ms),
-        now_ms=now_ms() - since_days * DAY_MS,
+        lambda at_ms: local.made(folder / "tls", host="127.0.0.1", now_ms=at_ms), now_ms=now_ms() - since_days * DAY_MS
     )
 
 

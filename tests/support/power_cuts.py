@@ -122,9 +122,7 @@ class Stage:
 
     def told_verbatim(self, sensor_id: str) -> list[bytes]:
         """The results of a sensor as the device sent them; each id once."""
-        return self._said(
-            lambda request: VERBATIM in request.line and request.headers["x-sensor-id"] == sensor_id,
-        )
+        return self._said(lambda request: VERBATIM in request.line and request.headers["x-sensor-id"] == sensor_id)
 
     def requests_about(self, sensor_id: str) -> list[receivers.Request]:
         """Every request in an envelope about a sensor, repeats too."""

@@ -279,10 +279,7 @@ def test_client_application_sees_the_fleet_and_its_drives(world, app):
     points = recordings.read(DRIVE).points
     assert app.way(driven) == [{"ts": each.time_ms, "flags": 0, "sp": each.speed_kmh} for each in points[-20:]]
     gauges = {"flags": 0x28, "el": 40, "vv": 12.7}
-    assert app.way(measured) == [
-        {"ts": OBD_MS, **gauges, "sp": 46},
-        *[{"ts": OBD_MS + 2000, **gauges, "sp": 46.5}] * 2,
-    ]
+    assert app.way(measured) == [{"ts": OBD_MS, **gauges, "sp": 46}, *[{"ts": OBD_MS + 2000, **gauges, "sp": 46.5}] * 2]
 
 
 def test_log_in_answer_is_flat_text_that_can_be_kept_key_by_key(app):

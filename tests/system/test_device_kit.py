@@ -103,8 +103,7 @@ def test_example_device_answers_calls(world: World, call: dict[str, str], result
 def test_example_device_is_activated(world: World) -> None:
     token = fleet.device_token()
     vehicle = world.company.post(
-        "/api/tre/v1/vehicle",
-        {"vehicleNo": "77B7777", "mileage": 1000, "displacement": 1998, "fuelType": "DIESEL"},
+        "/api/tre/v1/vehicle", {"vehicleNo": "77B7777", "mileage": 1000, "displacement": 1998, "fuelType": "DIESEL"}
     )
     sensor = world.company.post(
         "/api/tre/v1/sensor",

@@ -44,10 +44,7 @@ def publish_all(server: servers.Running, token: str, bodies: list[bytes]) -> Non
 
 
 def test_drive_published_by_paho_is_scored_over_rest(tmp_path):
-    with (
-        servers.serving(tmp_path / "data") as server,
-        fleet.Company(server.api, server.data) as company,
-    ):
+    with servers.serving(tmp_path / "data") as server, fleet.Company(server.api, server.data) as company:
         registered = company.vehicle_with_sensor(1)
 
         publish_all(server, registered.token, [*map(microtrip, range(STEPS)), trip()])

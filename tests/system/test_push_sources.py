@@ -196,10 +196,7 @@ def test_everything_a_drive_causes_is_pushed_in_its_order_and_a_redelivery_cause
         scene.send(device, microtrip(at + 60_000, tid=42))
         pushed = scene.pushed(5)
 
-    assert names(pushed) == [
-        *(("CONNECTION", None), ("MICROTRIP", 2), ("EVENT", 104), ("TRIP", 1)),
-        ("MICROTRIP", 2),
-    ]
+    assert names(pushed) == [*(("CONNECTION", None), ("MICROTRIP", 2), ("EVENT", 104), ("TRIP", 1)), ("MICROTRIP", 2)]
     assert pushed[0] == {**scene.about, "ts": pushed[0]["ts"], "ty": "CONNECTION", "pld": {"connected": True}}
     assert pushed[2]["pld"] == {"wbv": 11.4}
     assert pushed[4]["pld"]["tid"] == 42

@@ -103,10 +103,7 @@ def test_replay_file_with_faulty_rows_names_their_lines_and_plays_the_rest(
     done = replay(server, vehicle.token, str(file), "--speed", "0")
 
     assert done.returncode == 0
-    assert done.stdout.splitlines()[:2] == [
-        "faulty.csv: 45 points, 1 rows left out",
-        "  line 4: t_ms is not a number",
-    ]
+    assert done.stdout.splitlines()[:2] == ["faulty.csv: 45 points, 1 rows left out", "  line 4: t_ms is not a number"]
 
 
 def test_replay_with_unknown_token_says_so_in_one_line_and_exits_1(server: servers.Running) -> None:

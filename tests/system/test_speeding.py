@@ -28,10 +28,7 @@ def test_speeding_drive_ends_with_events_and_an_explanation_that_name_the_road(t
     nodes = {no: (36.0 + (no - 3) * 0.002, 127.5) for no in range(1, 30)}
     tags = {"highway": "primary", "ref": "17", "name": "Hanbat-daero", "maxspeed": "60"}
     file = map_files.written(tmp_path / "daejeon.osm.pbf", nodes, [(4711, list(nodes), tags)])
-    with (
-        servers.serving(tmp_path / "data") as server,
-        Company(server.api, server.data) as company,
-    ):
+    with servers.serving(tmp_path / "data") as server, Company(server.api, server.data) as company:
         imported = servers.run_here("map", "import", str(file), "--data", str(server.data))
         vehicle = company.vehicle_with_sensor(1)
         tls = ssl.create_default_context(cafile=str(server.ca))

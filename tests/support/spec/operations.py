@@ -302,10 +302,7 @@ def access_token_has_twenty_characters(world: World) -> None:
     assert (
         len(token),
         world.good("operator", "POST", "/sensor", {**body, "credentialsId": token})["credentialsId"],
-    ) == (
-        20,
-        token,
-    )
+    ) == (20, token)
 
 
 @row("Limits: bulk registration file format in the portal")

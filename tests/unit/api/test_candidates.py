@@ -67,10 +67,7 @@ async def test_rule_1_candidate_is_another_company_of_the_same_service_type_and_
 
 async def test_candidates_are_the_own_companys_business_alone(app: rest.Rest, of):
     await delegating.register(app, of.owner, of.borrower)
-    people = [
-        await delegating.director(app, of.owner, "director"),
-        await delegating.driver(app, of.owner, "driver"),
-    ]
+    people = [await delegating.director(app, of.owner, "director"), await delegating.driver(app, of.owner, "driver")]
     calls = (
         ("POST", delegating.candidates(of.owner), {"toCompanyId": of.below.company_id}),
         ("DELETE", f"{delegating.candidates(of.owner)}/{of.borrower.company_id}", None),
@@ -82,10 +79,7 @@ async def test_candidates_are_the_own_companys_business_alone(app: rest.Rest, of
 
 async def test_candidates_are_listed_by_the_company_and_its_operator(app: rest.Rest, of):
     await delegating.register(app, of.owner, of.borrower)
-    people = [
-        await delegating.director(app, of.owner, "director"),
-        await delegating.driver(app, of.owner, "driver"),
-    ]
+    people = [await delegating.director(app, of.owner, "director"), await delegating.driver(app, of.owner, "driver")]
     path = f"/company/{of.owner.company_id}/relation/companies?limit=1"
     listed = [(await app.get(login, path))["data"] for login in (of.owner, of.operator)]
     refused = {(await app.refused(login, "GET", path))[:2] for login in (of.borrower, of.below, of.other, *people)}

@@ -113,10 +113,7 @@ async def test_candidate_of_another_lender_is_none_of_this_ones(app: rest.Rest):
 async def test_h2_partner_of_a_partner_delegates_and_receives_like_any_other(app: rest.Rest, of):
     await delegating.register(app, of.below, of.owner)
     await delegating.register(app, of.owner, of.below)
-    theirs, ours = (
-        await delegating.new_vehicle(app, of.below, "b"),
-        await delegating.new_vehicle(app, of.owner, "o"),
-    )
+    theirs, ours = (await delegating.new_vehicle(app, of.below, "b"), await delegating.new_vehicle(app, of.owner, "o"))
     await delegating.delegate(app, of.below, of.owner, theirs)
     await delegating.delegate(app, of.owner, of.below, ours)
     pages = [

@@ -374,10 +374,7 @@ async def test_reader_is_shown_only_names_that_are_in_reach(app: rest.Rest, of):
     ]
 
     assert owner == [("ACTIVATED", None, "Borrower", None), ("RIGHT_GIVEN", None, "Borrower", None)]
-    assert operator == [
-        ("ACTIVATED", "Kim", "Borrower", None),
-        ("RIGHT_GIVEN", "Kim", "Borrower", "director"),
-    ]
+    assert operator == [("ACTIVATED", "Kim", "Borrower", None), ("RIGHT_GIVEN", "Kim", "Borrower", "director")]
 
 
 async def test_vehicle_of_a_partner_tells_that_the_program_delegated_it_to_the_operator(app: rest.Rest):

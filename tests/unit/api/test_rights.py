@@ -248,10 +248,7 @@ async def test_rights_are_read_by_their_holder_its_directors_its_administrators_
         {code for codes in readers.values() for code in codes},
     )
 
-    assert found == (
-        {"borrower", "operator", "director of borrower", "driver of borrower"},
-        {200, 403},
-    )
+    assert found == ({"borrower", "operator", "director of borrower", "driver of borrower"}, {200, 403})
 
 
 TAKING = [

@@ -148,10 +148,7 @@ async def test_token_is_told_to_owner_operator_and_managing_director_alone(app: 
     readers["delegated director"] = delegated
     told = {}
     for name, login in readers.items():
-        records = [
-            await app.get(login, f"/sensor/{sensor_id}"),
-            await app.get(login, "/sensor", serialNo="SN-1"),
-        ]
+        records = [await app.get(login, f"/sensor/{sensor_id}"), await app.get(login, "/sensor", serialNo="SN-1")]
         told[name] = {record["credentialsId"] for record in records}
     listed = await app.get(managing, "/sensors", limit=5)
 

@@ -18,10 +18,7 @@ async def test_refusal_is_told_in_the_language_asked_for(app: rest.Rest, admin, 
     body = {"vehicleNo": "", "mileage": 1}
     answer = await asked(app, admin, "POST", "/api/tre/v1/vehicle", language=language, json=body)
 
-    told = {
-        "en": "Parameter 'vehicleNo' can't be empty!",
-        "ko": "매개변수 'vehicleNo': 값을 입력해야 합니다.",
-    }[tag]
+    told = {"en": "Parameter 'vehicleNo' can't be empty!", "ko": "매개변수 'vehicleNo': 값을 입력해야 합니다."}[tag]
 
     assert (answer.status_code, answer.json()["errorCode"], answer.json()["message"]) == (400, 31, told)
     assert answer.headers["content-language"] == tag

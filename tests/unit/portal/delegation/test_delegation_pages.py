@@ -221,8 +221,7 @@ async def test_company_that_received_vehicles_sees_whose_they_are_and_delegates_
     page = await shown(app, of.borrower, "/delegation/received")
     chain = await shown(app, of.borrower, f"/delegation/vehicles/{vehicles[0]}")
     forbidden = await Browser(app, of.borrower).post(
-        "/delegation/delegate",
-        {"toCompanyId": of.below.company_id, "vehicleId": vehicles[0], "confirmed": "1"},
+        "/delegation/delegate", {"toCompanyId": of.below.company_id, "vehicleId": vehicles[0], "confirmed": "1"}
     )
 
     assert "12가1" in page.text
@@ -545,10 +544,7 @@ async def test_director_is_not_told_that_another_one_manages_nothing(app: rest.R
 
 async def test_director_is_told_who_has_the_vehicles_that_they_direct_and_when_that_ends(app: rest.Rest, of, vehicles):
     director = await delegating.director(app, of.owner, "jung")
-    of_borrower = [
-        await delegating.director(app, of.borrower, "lee"),
-        await delegating.driver(app, of.borrower, "kim"),
-    ]
+    of_borrower = [await delegating.director(app, of.borrower, "lee"), await delegating.driver(app, of.borrower, "kim")]
     await app.post(of.owner, f"/vehicle/{vehicles[0]}/director/{director.user_id}")
     for each in vehicles:
         await delegating.delegate(app, of.owner, of.borrower, each)

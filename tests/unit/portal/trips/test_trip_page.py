@@ -362,7 +362,7 @@ async def test_speeds_from_positions_are_named_and_are_no_corrections(app: rest.
     )
 
     assert [facts[f"{name}"] for name in ("Speeds worked out from positions", "Values corrected", "Distance from")] == [
-        *("600", "1", "positions"),
+        *("600", "1", "positions")
     ]
 
 
@@ -404,10 +404,7 @@ async def test_driver_contests_an_event_and_the_manager_accepts_it(app: rest.Res
     links = re.findall(r'href="(/trips/[^"]+/contest\?event=[^"]+)"', (await driver.get(address)).text)
     form = await driver.get(links[0])
     empty = await driver.post(f"{address}/contest", form_of(Page(form.text), f"{address}/contest"))
-    sent = form_of(Page(form.text), f"{address}/contest") | {
-        "reason": "TRAFFIC",
-        "text": "A child ran into the road.",
-    }
+    sent = form_of(Page(form.text), f"{address}/contest") | {"reason": "TRAFFIC", "text": "A child ran into the road."}
     opened = await driver.post(f"{address}/contest", sent)
     of_driver = (await driver.get(address)).text
     to_decide = re.search(rf'href="({address}/disputes/[^"]+)"', (await manager.get(address)).text)[1]

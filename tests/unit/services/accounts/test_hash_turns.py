@@ -63,7 +63,7 @@ def test_strangers_have_half_of_the_places_and_the_oldest_gives_its_own_to_a_new
 def test_known_requesters_have_every_place_that_strangers_leave() -> None:
     assert served([known(f"k{n}") for n in range(9)]) == [f"k{n}" for n in range(1, 9)]
     assert served([*(stranger(f"s{n}") for n in range(4)), *(known(f"k{n}") for n in range(5))]) == [
-        *("k1", "k2", "k3", "s0", "k4", "s1", "s2", "s3"),
+        *("k1", "k2", "k3", "s0", "k4", "s1", "s2", "s3")
     ]
 
 

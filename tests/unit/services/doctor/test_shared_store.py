@@ -132,10 +132,7 @@ def test_process_that_fell_silent_does_no_role(silent_ms, idle):
     found = finding("processes", replace(WELL, nodes=nodes))
 
     assert found.text == f"{1 if idle else 2} running{idle}"
-    assert found.lines == (
-        "a: api,gateway, for 2 min",
-        f"w: worker, for 1 min{', silent for 10 s' if idle else ''}",
-    )
+    assert found.lines == ("a: api,gateway, for 2 min", f"w: worker, for 1 min{', silent for 10 s' if idle else ''}")
 
 
 def test_installation_that_was_stopped_is_well_and_one_that_was_killed_is_not():

@@ -37,10 +37,7 @@ def test_backlog_of_the_old_vehicle_goes_to_it_and_its_driver(rig: Rig, onto: st
     rig.send(microtrip(M + 2 * MINUTE), at=M + 2 * MINUTE)
     rig.send(microtrip(NOW), microtrip(NOW + 1000), {"ty": 113, "ts": NOW, "pld": {"tid": 41}}, at=M + 3 * MINUTE)
 
-    assert trips(rig) == [
-        (onto, None, "OPEN", M + 2 * MINUTE, None),
-        (VEHICLE, DRIVER, "LAPSED", NOW, NOW + 1000),
-    ]
+    assert trips(rig) == [(onto, None, "OPEN", M + 2 * MINUTE, None), (VEHICLE, DRIVER, "LAPSED", NOW, NOW + 1000)]
     assert rig.rows(tables.device_event, "vehicle_id", "user_id") == [(VEHICLE, DRIVER)]
     assert rig.rows(tables.scoring_job, "trip_no") == [rig.rows(tables.trip, "no")[1]]
 
@@ -50,10 +47,7 @@ def test_samples_up_to_the_remounting_join_the_old_vehicle_s_trip_and_later_ones
     rig.remount(M)
     rig.send(microtrip(M + 5000), microtrip(M - 5000), microtrip(M + 6000), microtrip(M - 1), at=M + 7000)
 
-    assert trips(rig) == [
-        (VEHICLE, DRIVER, "LAPSED", M - 10_000, M - 1),
-        (OTHER_VEHICLE, None, "OPEN", M + 5000, None),
-    ]
+    assert trips(rig) == [(VEHICLE, DRIVER, "LAPSED", M - 10_000, M - 1), (OTHER_VEHICLE, None, "OPEN", M + 5000, None)]
 
 
 @pytest.mark.parametrize("restarted", [False, True])

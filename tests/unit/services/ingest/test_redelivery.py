@@ -210,9 +210,7 @@ def test_every_redelivered_message_is_acknowledged(rig: Rig) -> None:
     assert source.settlements == [[1, 2, 3]]
 
 
-def test_o3_after_a_restart_every_message_is_looked_up_of_a_sensor_that_sent_more_than_is_read_again(
-    rig: Rig,
-) -> None:
+def test_o3_after_a_restart_every_message_is_looked_up_of_a_sensor_that_sent_more_than_is_read_again(rig: Rig) -> None:
     """The largest header time is not among the rows that are read."""
     first = microtrip(NOW + 9_000_000)
     many = [microtrip(NOW + number) for number in range(MOST_LATELY)]

@@ -500,9 +500,6 @@ def test_message_that_was_tried_before_pauses_ended_is_due_at_once_after_a_resta
     box = Silent()
     box.queue.begin(mute=False, owed=False, hurried_ms=NOW_MS)
     box.now_ms += 60_000
-    box.admit(
-        row(1, "a", attempts=5, due_ms=NOW_MS + 3_000_000),
-        row(2, "b", attempts=1, due_ms=box.now_ms + 500),
-    )
+    box.admit(row(1, "a", attempts=5, due_ms=NOW_MS + 3_000_000), row(2, "b", attempts=1, due_ms=box.now_ms + 500))
 
     assert [taken and taken.no - FIRST for taken in (box.take(), box.take())] == [1, None]

@@ -223,9 +223,7 @@ async def test_period_is_left_to_the_worker_that_took_it_until_its_lease_ends(fl
             other_clock.now_ms += LEASE_MS
             while await other.keep():
                 pass
-            await fleet.rig.write(
-                lambda tx: tx.run(update(tables.score_standing).values(percentile=1.0)),
-            )
+            await fleet.rig.write(lambda tx: tx.run(update(tables.score_standing).values(percentile=1.0)))
         return await replaced(held, kind, groups)
 
     fleet.seen = []
