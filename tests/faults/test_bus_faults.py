@@ -105,7 +105,7 @@ def loads(deployment: Deployment, bus: brokers.Cluster) -> Iterator[Loads]:
     faults.logs_are_plain(deployment.nodes, [PASSWORD, *faults.secrets_of(driven)])
 
 
-def test_broker_killed_under_load_loses_nothing(deployment: Deployment, bus: brokers.Cluster) -> None:
+def test_broker_killed_under_load_loses_nothing(deployment, bus):
     """Each of the three leads some partitions of every topic, and follows the leaders of the others."""
     victim = bus.leader(BUFFER)
     with loads(deployment, bus) as load:
@@ -118,9 +118,7 @@ def test_broker_killed_under_load_loses_nothing(deployment: Deployment, bus: bro
         load.flow()
 
 
-def test_worker_killed_while_reading_leaves_its_partitions_to_the_other(
-    deployment: Deployment, bus: brokers.Cluster
-) -> None:
+def test_worker_killed_while_reading_leaves_its_partitions_to_the_other(deployment, bus):
     with loads(deployment, bus) as load:
         worker, other = deployment.workers
         shared = other.count("bus.assigned")
@@ -133,9 +131,7 @@ def test_worker_killed_while_reading_leaves_its_partitions_to_the_other(
         load.flow()
 
 
-def test_no_worker_at_all_leaves_everything_in_the_buffer_until_there_is_one(
-    deployment: Deployment, bus: brokers.Cluster
-) -> None:
+def test_no_worker_at_all_leaves_everything_in_the_buffer_until_there_is_one(deployment, bus):
     with loads(deployment, bus) as load:
         with load.hit():
             for worker in deployment.workers:
@@ -150,7 +146,7 @@ def test_no_worker_at_all_leaves_everything_in_the_buffer_until_there_is_one(
     assert max(box.longest_silence_s for box in load.driven.boxes) < 5, "devices noticed"
 
 
-def test_gateway_killed_between_device_and_buffer_loses_nothing(deployment: Deployment, bus: brokers.Cluster) -> None:
+def test_gateway_killed_between_device_and_buffer_loses_nothing(deployment, bus):
     with loads(deployment, bus) as load:
         with load.hit(OF_DEVICES):
             deployment.gateways[0].kill()
@@ -160,9 +156,7 @@ def test_gateway_killed_between_device_and_buffer_loses_nothing(deployment: Depl
         load.flow()
 
 
-def test_worker_that_leaves_and_joins_under_load_takes_partitions_along_and_none_twice(
-    deployment: Deployment, bus: brokers.Cluster
-) -> None:
+def test_worker_that_leaves_and_joins_under_load_takes_partitions_along_and_none_twice(deployment, bus):
     first, second = deployment.workers
     assigned = first.count("bus.assigned"), second.count("bus.assigned")
     with loads(deployment, bus) as load:
@@ -177,7 +171,7 @@ def test_worker_that_leaves_and_joins_under_load_takes_partitions_along_and_none
     assert first.count("bus.assigned") > assigned[0]
 
 
-def test_postgresql_killed_lets_devices_go_on_and_the_bus_wait(deployment: Deployment, bus: brokers.Cluster) -> None:
+def test_postgresql_killed_lets_devices_go_on_and_the_bus_wait(deployment, bus):
     with loads(deployment, bus) as load:
         load.flow()
         deployment.database.kill()
@@ -187,9 +181,7 @@ def test_postgresql_killed_lets_devices_go_on_and_the_bus_wait(deployment: Deplo
         load.flow()
 
 
-def test_bus_away_means_no_acknowledgement_and_afterwards_everything_once(
-    deployment: Deployment, bus: brokers.Cluster
-) -> None:
+def test_bus_away_means_no_acknowledgement_and_afterwards_everything_once(deployment, bus):
     with loads(deployment, bus) as load:
         with load.hit():
             for broker in bus.brokers:

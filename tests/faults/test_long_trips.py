@@ -60,9 +60,7 @@ def until_both_read(deployment: Deployment) -> None:
 
 
 @pytest.mark.parametrize("kills", [int(os.environ.get("TRIPLINE_TESTS_KILLS", "2"))])
-def test_killed_workers_partitions_are_drained_by_the_other_within_15_s(
-    deployment: Deployment, bus: brokers.Cluster, kills: int
-) -> None:
+def test_killed_workers_partitions_are_drained_by_the_other_within_15_s(deployment, bus, kills):
     registered = deployment.registered(DEVICES)
     took_s = []
     with long_trips.driving(deployment, registered, first=0, rate=20) as load:
@@ -84,9 +82,7 @@ def test_killed_workers_partitions_are_drained_by_the_other_within_15_s(
     assert long_trips.stored_once(deployment, load) == {}
 
 
-def test_random_kills_under_load_leave_everything_acknowledged_stored_once(
-    deployment: Deployment, bus: brokers.Cluster
-) -> None:
+def test_random_kills_under_load_leave_everything_acknowledged_stored_once(deployment, bus):
     chance = random.Random(SEED)
     registered = deployment.registered(DEVICES)
     long_trips.preload(deployment, bus, registered, LENGTH)

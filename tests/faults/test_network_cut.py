@@ -47,9 +47,7 @@ def deployment(cables: dict[str, netns.Namespace], tmp_path_factory: pytest.Temp
 
 
 @pytest.mark.timeout(400)
-def test_network_cut_for_a_minute_leaves_work_to_the_others_and_stores_everything_once(
-    deployment: Deployment, cables: dict[str, netns.Namespace]
-) -> None:
+def test_network_cut_for_a_minute_leaves_work_to_the_others_and_stores_everything_once(deployment, cables):
     to_store: list[Cable] = [cables[name].cables[0] for name in CUT_OFF]
     cut_off = {node.name: node for node in deployment.nodes if node.name in CUT_OFF}
     with deployment.driving(DEVICES, rate=RATE) as load:

@@ -72,7 +72,7 @@ def killed_in_turn(nodes: list[Node], load: producers.Load | None = None) -> Ite
             node.start()
 
 
-def test_gateway_killed_under_load_hands_its_devices_to_the_other_and_loses_nothing(deployment: Deployment) -> None:
+def test_gateway_killed_under_load_hands_its_devices_to_the_other_and_loses_nothing(deployment):
     before = sum(node.count("node.buried") for node in deployment.nodes)
     with deployment.driving(DEVICES, rate=40) as load:
         load.flows()
@@ -87,7 +87,7 @@ def test_gateway_killed_under_load_hands_its_devices_to_the_other_and_loses_noth
     faults.logs_are_plain(deployment.nodes, faults.secrets_of(load))
 
 
-def test_device_of_a_killed_gateway_is_told_to_be_away_and_there_again_elsewhere(deployment: Deployment) -> None:
+def test_device_of_a_killed_gateway_is_told_to_be_away_and_there_again_elsewhere(deployment):
     one, other = deployment.gateways
     (registered,) = deployment.registered(1)
     connected = f"SELECT connected FROM device_connection WHERE sensor_id = '{registered.sensor_id}'"
@@ -105,7 +105,7 @@ def test_device_of_a_killed_gateway_is_told_to_be_away_and_there_again_elsewhere
     assert answer["response"] == faults_office.SUCCESS
 
 
-def test_api_killed_during_calls_and_writes_leaves_what_was_told_and_nothing_half_done(deployment: Deployment) -> None:
+def test_api_killed_during_calls_and_writes_leaves_what_was_told_and_nothing_half_done(deployment):
     headers, apis = deployment.company.http.headers, deployment.apis
     first, second = deployment.registered(2)
     with (
@@ -126,9 +126,7 @@ def test_api_killed_during_calls_and_writes_leaves_what_was_told_and_nothing_hal
             faults_office.calls_hold(deployment, caller, asked)
 
 
-def test_worker_killed_while_scoring_and_pushing_scores_each_trip_once_and_pushes_each_in_order(
-    deployment: Deployment,
-) -> None:
+def test_worker_killed_while_scoring_and_pushing_scores_each_trip_once_and_pushes_each_in_order(deployment):
     """The customer's server is slow, and wants trip messages: something is always under way."""
     receiver = Receiver(lambda _: Reply(status(200), after_s=0.05))
     path = f"/api/tre/v1/company/{deployment.company.record['id']['id']}"
@@ -152,7 +150,7 @@ def test_worker_killed_while_scoring_and_pushing_scores_each_trip_once_and_pushe
     assert deployment.company.http.put(path, json={"notifyHost": "", "notifyMsgType": ""}).status_code == 200
 
 
-def test_nodes_stopped_in_order_one_after_the_other_under_load_interrupt_nobody(deployment: Deployment) -> None:
+def test_nodes_stopped_in_order_one_after_the_other_under_load_interrupt_nobody(deployment):
     """A rolling upgrade, of one of each role."""
     some = [deployment.gateways[0], deployment.apis[0], deployment.workers[0]]
     codes = []
@@ -186,7 +184,7 @@ def asked(deployment: Deployment) -> list[int]:
     return [httpx.get(node.api + path, headers=headers, timeout=30).status_code for node in deployment.apis]
 
 
-def test_postgresql_killed_under_load_keeps_everything_acknowledged_exactly_once(deployment: Deployment) -> None:
+def test_postgresql_killed_under_load_keeps_everything_acknowledged_exactly_once(deployment):
     with deployment.driving(FEW) as load:
         load.flows()
         for _ in range(2):
@@ -203,9 +201,7 @@ def test_postgresql_killed_under_load_keeps_everything_acknowledged_exactly_once
     faults.logs_are_plain(deployment.nodes, [PASSWORD, *faults.secrets_of(load)])
 
 
-def test_postgresql_restarted_in_order_under_load_keeps_everything_acknowledged_exactly_once(
-    deployment: Deployment,
-) -> None:
+def test_postgresql_restarted_in_order_under_load_keeps_everything_acknowledged_exactly_once(deployment):
     with deployment.driving(FEW) as load:
         load.flows()
         deployment.database.stop()
@@ -217,7 +213,7 @@ def test_postgresql_restarted_in_order_under_load_keeps_everything_acknowledged_
     faults.logs_are_plain(deployment.nodes, [PASSWORD, *faults.secrets_of(load)])
 
 
-def test_message_lost_stored_twice_or_out_of_order_would_be_noticed(deployment: Deployment) -> None:
+def test_message_lost_stored_twice_or_out_of_order_would_be_noticed(deployment):
     """Nothing happens here: what is read of the store is changed on its way to the one who looks."""
     with deployment.driving(2, rate=100) as load:
         load.flows(20)
@@ -241,9 +237,7 @@ def test_message_lost_stored_twice_or_out_of_order_would_be_noticed(deployment: 
 
 
 @pytest.mark.parametrize("what", ["tables", "write-ahead log"])
-def test_full_disk_of_the_store_under_load_takes_nothing_and_loses_nothing(
-    deployment: Deployment, disk: Disk, what: str
-) -> None:
+def test_full_disk_of_the_store_under_load_takes_nothing_and_loses_nothing(deployment, disk, what):
     """PostgreSQL refuses to write to tables that cannot grow; without its write-ahead log it ends altogether.
 
     A full disk may meet the log first whichever of the two is tried. Then the server's own log has the cause.

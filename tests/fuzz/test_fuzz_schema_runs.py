@@ -2,7 +2,6 @@
 
 import os
 import random
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,7 +31,7 @@ def is_drawn(method: str, path: str) -> bool:
 
 
 @pytest.mark.slow
-def test_requests_made_from_the_document_are_answered_as_it_says(tmp_path: Path, fuzz_schema: Any) -> None:
+def test_requests_made_from_the_document_are_answered_as_it_says(tmp_path, fuzz_schema):
     print(f"TRIPLINE_TESTS_SEED={SEED}")
     seen = fuzz_schema.run(tmp_path, seed=1, examples=6, chosen=is_drawn)
 
@@ -45,9 +44,7 @@ def test_requests_made_from_the_document_are_answered_as_it_says(tmp_path: Path,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("action", [Action.VEHICLE_READ, Action.DRIVING_READ, Action.COMPANY_READ])
-def test_fuzzer_notices_a_permission_that_reaches_too_far(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fuzz_schema: Any, action: Action
-) -> None:
+def test_fuzzer_notices_a_permission_that_reaches_too_far(tmp_path, monkeypatch, fuzz_schema, action):
     monkeypatch.setitem(access.RULES[action], Authority.COMPANY_ADMIN, frozenset({Reach.ANY}))
     asking = {(each.method.lower(), each.path) for each in operations.declared(FAMILIES) if each.access is action}
 
@@ -63,9 +60,7 @@ def test_fuzzer_notices_a_permission_that_reaches_too_far(
 
 
 @pytest.mark.slow
-def test_fuzzer_notices_a_status_that_is_not_documented(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fuzz_schema: Any
-) -> None:
+def test_fuzzer_notices_a_status_that_is_not_documented(tmp_path, monkeypatch, fuzz_schema):
     answers.document()  # made and kept before the table is changed
     monkeypatch.setitem(errors.ANSWERS, Kind.NOT_FOUND, (410, errors.NOT_FOUND))
 

@@ -43,9 +43,7 @@ def blocks_of(cluster: postgres.Cluster, database: str, table: str) -> list[Path
 
 
 @pytest.mark.parametrize("spoilt", ["head", "block"])
-def test_messages_on_damaged_blocks_are_neither_acknowledged_nor_set_aside(
-    cluster: postgres.Cluster, spoilt: str
-) -> None:
+def test_messages_on_damaged_blocks_are_neither_acknowledged_nor_set_aside(cluster, spoilt):
     database = f"damaged_{spoilt}"
     url = cluster.create(database)
     migrate.upgrade_shared(url, now_ms=NOW)
@@ -86,7 +84,7 @@ def test_messages_on_damaged_blocks_are_neither_acknowledged_nor_set_aside(
 
 @pytest.mark.deep
 @pytest.mark.slow
-def test_doctor_names_damage_that_it_meets_and_damage_that_the_server_met() -> None:
+def test_doctor_names_damage_that_it_meets_and_damage_that_the_server_met():
     postgres.need("damaged files of PostgreSQL")
     with postgres.cluster(checksums=True) as cluster:
         url = cluster.create("checked")
@@ -146,7 +144,7 @@ def _of(kind: type[psycopg.Error], state: str | None = None) -> psycopg.Error:
         (_of(psycopg.ProgrammingError), None),
     ],
 )
-def test_errors_of_postgresql_are_outages_by_their_state(error: psycopg.Error, fault: Fault | None) -> None:
+def test_errors_of_postgresql_are_outages_by_their_state(error, fault):
     outage = postgres_threads.of_postgres(error)
 
     assert (None if outage is None else outage.fault) is fault

@@ -5,7 +5,6 @@ import contextlib
 import functools
 import socket
 import time
-from pathlib import Path
 
 import pytest
 from tests.support import certificates, http_listeners, waits
@@ -67,9 +66,7 @@ async def _ask(address: tuple[str, int], source: str = "127.0.0.1", request: byt
     ],
     ids=["address", "listener full of one", "listener", "listener with a place for this machine"],
 )
-def test_connection_beyond_the_bound_is_answered_503(
-    bounds: Bounds, sources: str, cause: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_connection_beyond_the_bound_is_answered_503(bounds, sources, cause, monkeypatch):
     lines = _logged(monkeypatch)
     release, begun = asyncio.Event(), []
 
@@ -133,9 +130,7 @@ WAIT = GET.replace(b"/x", b"/wait")
 
 
 @pytest.mark.parametrize("held", [WAIT, HALF, GET], ids=["busy", "half a request", "idle"])
-def test_at_a_full_listener_the_address_with_most_connections_gives_up_its_longest(
-    held: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_at_a_full_listener_the_address_with_most_connections_gives_up_its_longest(held, monkeypatch):
     lines = _logged(monkeypatch)
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> tuple[bytes, list[bool]]:
@@ -162,7 +157,7 @@ def test_at_a_full_listener_the_address_with_most_connections_gives_up_its_longe
     assert [(line["cause"], line["address"]) for line in lines] == [("connections", "127.0.0.3")]
 
 
-def test_behind_a_proxy_the_forwarded_address_with_most_requests_gives_one_up() -> None:
+def test_behind_a_proxy_the_forwarded_address_with_most_requests_gives_one_up():
     def of(path: str, address: str) -> bytes:
         return f"GET {path} HTTP/1.1\r\nX-Forwarded-For: {address}\r\n\r\n".encode()
 
@@ -190,7 +185,7 @@ def test_behind_a_proxy_the_forwarded_address_with_most_requests_gives_one_up() 
     [b"", b"GET", HEAD, HALF, GET, GET + HALF],
     ids=["nothing", "method", "headers", "half a body", "served", "served, then half a body"],
 )
-def test_at_a_full_listener_who_was_served_nothing_for_longest_gives_way(begun: bytes) -> None:
+def test_at_a_full_listener_who_was_served_nothing_for_longest_gives_way(begun):
     release = asyncio.Event()
 
     async def waiting(scope, receive, send):
@@ -223,7 +218,7 @@ def test_at_a_full_listener_who_was_served_nothing_for_longest_gives_way(begun: 
     with_listener(Bounds(connections=3, local=0), talk, waiting, steps=True)
 
 
-async def test_handshake_that_is_not_finished_gives_way_at_a_full_listener(tmp_path: Path) -> None:
+async def test_handshake_that_is_not_finished_gives_way_at_a_full_listener(tmp_path):
     tls = certificates.make(tmp_path)
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
@@ -272,9 +267,7 @@ class _From(asyncio.Transport):
 @pytest.mark.parametrize(
     ("address", "admitted"), [("127.0.0.1", 4), ("::1", 4), ("::ffff:127.0.0.1", 4), ("192.0.2.1", 2), ("", 2)]
 )
-def test_at_a_listener_full_of_busy_peers_some_of_this_machine_come_in(
-    address: str, admitted: int, behind_proxy: bool
-) -> None:
+def test_at_a_listener_full_of_busy_peers_some_of_this_machine_come_in(address, admitted, behind_proxy):
     bounds = Bounds(connections=2, local=2, behind_proxy=behind_proxy)
     listener = http_listeners.listener(bounds)
 
@@ -289,7 +282,7 @@ def test_at_a_listener_full_of_busy_peers_some_of_this_machine_come_in(
     assert listener.of_address.taken == (0 if behind_proxy else admitted)
 
 
-def test_turned_away_peers_that_say_nothing_are_bounded_too() -> None:
+def test_turned_away_peers_that_say_nothing_are_bounded_too():
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         address = writer.get_extra_info("peername")
         silent = [await asyncio.open_connection(*address) for _ in range(70)]
@@ -303,7 +296,7 @@ def test_turned_away_peers_that_say_nothing_are_bounded_too() -> None:
 
 
 @pytest.mark.parametrize(("peers", "answered"), [(1, 1), (2, 2), (3, 2), (4, 2)])
-def test_so_many_peers_may_wait_for_their_refusal(peers: int, answered: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_so_many_peers_may_wait_for_their_refusal(peers, answered, monkeypatch):
     monkeypatch.setattr("tripline.adapters.http.entrance.LOBBY", 2)
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> list[bytes]:
@@ -325,7 +318,7 @@ def test_so_many_peers_may_wait_for_their_refusal(peers: int, answered: int, mon
     assert [error_of(each, 503) for each in answers[peers - answered :]] == [BUSY] * answered
 
 
-def test_behind_a_proxy_requests_of_a_forwarded_address_are_counted() -> None:
+def test_behind_a_proxy_requests_of_a_forwarded_address_are_counted():
     release = asyncio.Event()
     begun: list[bytes] = []
 
@@ -366,7 +359,7 @@ def test_behind_a_proxy_requests_of_a_forwarded_address_are_counted() -> None:
     [("127.0.0.1", Bounds(address_bodies=2_000)), ("127.0.0.2", Bounds(bodies=2_000))],
     ids=["of an address", "of all"],
 )
-def test_bodies_are_bounded_together(source: str, bounds: Bounds, size: int, status: int) -> None:
+def test_bodies_are_bounded_together(source, bounds, size, status):
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
         address = writer.get_extra_info("peername")
         half, other = await asyncio.open_connection(*address)
@@ -388,7 +381,7 @@ def test_bodies_are_bounded_together(source: str, bounds: Bounds, size: int, sta
     assert answer.startswith(b"HTTP/1.1 %d " % status)
 
 
-def test_unfinished_bodies_of_some_addresses_make_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unfinished_bodies_of_some_addresses_make_room_for_others(monkeypatch):
     lines = _logged(monkeypatch)
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> list[bytes]:
@@ -447,7 +440,7 @@ async def _read_to_end(peer: socket.socket, pause_s: float = 0.0) -> int:
         await asyncio.sleep(pause_s)
 
 
-def test_answer_without_progress_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answer_without_progress_is_ended(monkeypatch):
     lines = _logged(monkeypatch)
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> int:
@@ -462,7 +455,7 @@ def test_answer_without_progress_is_ended(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize(("waited_s", "stalled"), [(29.9, False), (30.0, False), (30.1, True)])
-def test_answer_may_stand_still_for_its_time(waited_s: float, stalled: bool) -> None:
+def test_answer_may_stand_still_for_its_time(waited_s, stalled):
     class Full(asyncio.Transport):
         def get_write_buffer_size(self) -> int:
             return 1_000
@@ -507,7 +500,7 @@ def _outlet() -> tuple[Outlet, _Written]:
 
 
 @pytest.mark.parametrize(("size", "pieces"), [(1, 1), (65_535, 1), (65_536, 1), (65_537, 2)])
-def test_head_leaves_with_its_body(size: int, pieces: int) -> None:
+def test_head_leaves_with_its_body(size, pieces):
     outlet, written = _outlet()
     assert written.pieces == []
 
@@ -519,7 +512,7 @@ def test_head_leaves_with_its_body(size: int, pieces: int) -> None:
 
 
 @pytest.mark.parametrize("end", ["sent", "close"])
-def test_head_without_a_body_leaves_at_the_end_of_its_answer(end: str) -> None:
+def test_head_without_a_body_leaves_at_the_end_of_its_answer(end):
     outlet, written = _outlet()
 
     getattr(outlet, end)()
@@ -529,13 +522,13 @@ def test_head_without_a_body_leaves_at_the_end_of_its_answer(end: str) -> None:
 
 
 @pytest.mark.parametrize(("size", "status"), [(65_535, 200), (65_536, 200), (65_537, 503)])
-def test_short_answer_is_sent_whatever_is_unread(size: int, status: int) -> None:
+def test_short_answer_is_sent_whatever_is_unread(size, status):
     answer = with_listener(Bounds(answers=0), sending(GET.replace(b"Host: x", b"Connection: close")), _answering(size))
 
     assert answer.startswith(b"HTTP/1.1 %d " % status)
 
 
-def test_answer_that_makes_progress_may_take_long() -> None:
+def test_answer_that_makes_progress_may_take_long():
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> tuple[int, float]:
         address = writer.get_extra_info("peername")
         began = time.monotonic()
@@ -554,7 +547,7 @@ def test_answer_that_makes_progress_may_take_long() -> None:
     assert took > 4 * 0.5
 
 
-def test_stream_of_events_that_is_silent_is_not_ended() -> None:
+def test_stream_of_events_that_is_silent_is_not_ended():
     async def events(scope, receive, send):
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")]})
         await send({"type": "http.response.body", "body": b"data: 1\n\n", "more_body": True})
@@ -579,9 +572,7 @@ def test_stream_of_events_that_is_silent_is_not_ended() -> None:
     ],
     ids=["of an address", "of all"],
 )
-def test_long_answers_are_bounded_until_they_are_read(
-    bounds: Bounds, readers: int, refused: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_answers_are_bounded_until_they_are_read(bounds, readers, refused, monkeypatch):
     monkeypatch.setattr("tripline.adapters.http.outlet.MAKES_ROOM_S", 60.0)
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> int:
@@ -602,7 +593,7 @@ def test_long_answers_are_bounded_until_they_are_read(
     assert with_listener(bounds, talk, _answering(4_000_000)) == refused
 
 
-def test_peers_that_read_slowly_make_room_for_an_address_that_holds_less() -> None:
+def test_peers_that_read_slowly_make_room_for_an_address_that_holds_less():
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
         address = writer.get_extra_info("peername")
         loop = asyncio.get_running_loop()
@@ -624,7 +615,7 @@ def test_peers_that_read_slowly_make_room_for_an_address_that_holds_less() -> No
     assert with_listener(bounds, talk, _answering(4_000_000)).startswith(b"HTTP/1.1 200 ")
 
 
-def test_peer_that_takes_nothing_makes_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_peer_that_takes_nothing_makes_room_for_others(monkeypatch):
     monkeypatch.setattr("tripline.adapters.http.outlet.MAKES_ROOM_S", 0.2)
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> int:

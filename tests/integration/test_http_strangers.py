@@ -25,7 +25,7 @@ LAST = b"Connection: close\r\n"
     ],
     ids=["one trailer", "many trailers", "chunk extension", "zeros of a chunk size", "request line", "headers"],
 )
-def test_endless_bytes_around_a_body_are_refused_at_the_bound(start: bytes, piece: bytes) -> None:
+def test_endless_bytes_around_a_body_are_refused_at_the_bound(start, piece):
     answer = with_listener(Bounds(), endless(start, piece, most=2_000_000))
 
     assert not answer or error_of(answer)["errorCode"] == 31
@@ -33,7 +33,7 @@ def test_endless_bytes_around_a_body_are_refused_at_the_bound(start: bytes, piec
 
 @pytest.mark.parametrize(("length", "accepted"), [(999, True), (1000, True), (1001, False)])
 @pytest.mark.parametrize("pieces", [1, 2], ids=["one piece", "two pieces"])
-def test_trailers_count_with_the_head_up_to_the_bound(length: int, accepted: bool, pieces: int) -> None:
+def test_trailers_count_with_the_head_up_to_the_bound(length, accepted, pieces):
     head = HEAD + LAST + b"Transfer-Encoding: chunked\r\n\r\n"
     body, end = b"1\r\nx\r\n", b"0\r\n"
     free = 16 * 2 - len(body) - len(end) + 1  # 16 bytes a chunk, and the byte of the body, are not counted
@@ -50,9 +50,7 @@ def test_trailers_count_with_the_head_up_to_the_bound(length: int, accepted: boo
 @pytest.mark.parametrize(
     ("before", "filling", "behind"), [(b"", b"0", b"1"), (b"1;", b"e", b"")], ids=["zeros of a size", "extension"]
 )
-def test_bytes_around_chunks_count_with_the_head_up_to_the_bound(
-    before: bytes, filling: bytes, behind: bytes, length: int, accepted: bool
-) -> None:
+def test_bytes_around_chunks_count_with_the_head_up_to_the_bound(before, filling, behind, length, accepted):
     head = HEAD + LAST + b"Transfer-Encoding: chunked\r\n\r\n"
     size = before + filling * (length - len(head) - len(before))
 
@@ -69,7 +67,7 @@ def test_bytes_around_chunks_count_with_the_head_up_to_the_bound(
 
 
 @pytest.mark.parametrize(("trailers", "accepted"), [(99, True), (100, True), (101, False)])
-def test_request_has_at_most_so_many_trailers(trailers: int, accepted: bool) -> None:
+def test_request_has_at_most_so_many_trailers(trailers, accepted):
     end = b"Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + b"T: y\r\n" * trailers + b"\r\n"
 
     answer = with_listener(Bounds(headers=100), sending(HEAD + end))
@@ -91,7 +89,7 @@ def test_request_has_at_most_so_many_trailers(trailers: int, accepted: bool) -> 
     ],
 )
 @pytest.mark.parametrize("pieces", [1, 7], ids=["one piece", "pieces"])
-def test_chunks_of_a_body_have_a_mean_size(chunks: int, size: int, accepted: bool, pieces: int) -> None:
+def test_chunks_of_a_body_have_a_mean_size(chunks, size, accepted, pieces):
     chunk = b"%x\r\n%b\r\n" % (size, b"x" * size)
     body = chunk * chunks + b"0\r\n\r\n"
     cuts = [len(body) * number // pieces for number in range(pieces + 1)]
@@ -107,7 +105,7 @@ def test_chunks_of_a_body_have_a_mean_size(chunks: int, size: int, accepted: boo
         )
 
 
-def test_trailer_is_no_header_of_the_request() -> None:
+def test_trailer_is_no_header_of_the_request():
     seen = []
 
     async def telling(scope, receive, send):
@@ -120,7 +118,7 @@ def test_trailer_is_no_header_of_the_request() -> None:
     assert [name for name, _ in seen] == [b"host", b"connection", b"transfer-encoding"]
 
 
-def test_refused_request_is_not_carried_out() -> None:
+def test_refused_request_is_not_carried_out():
     called = []
 
     async def telling(scope, receive, send):
@@ -135,7 +133,7 @@ def test_refused_request_is_not_carried_out() -> None:
 
 
 @pytest.mark.parametrize(("headers", "accepted"), [(99, True), (100, True), (101, False)])
-def test_request_has_at_most_so_many_headers(headers: int, accepted: bool) -> None:
+def test_request_has_at_most_so_many_headers(headers, accepted):
     request = b"GET /x HTTP/1.1\r\nConnection: close\r\n" + b"X: y\r\n" * (headers - 1) + b"\r\n"
 
     answer = with_listener(Bounds(headers=100), sending(request))
@@ -144,7 +142,7 @@ def test_request_has_at_most_so_many_headers(headers: int, accepted: bool) -> No
 
 
 @pytest.mark.parametrize(("requests", "answers"), [(3, 3), (4, 4), (5, 4), (5_000, 4)])
-def test_requests_sent_ahead_are_answered_up_to_the_bound(requests: int, answers: int) -> None:
+def test_requests_sent_ahead_are_answered_up_to_the_bound(requests, answers):
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
         writer.write(GET * requests)
         received = b""
@@ -161,7 +159,7 @@ def test_requests_sent_ahead_are_answered_up_to_the_bound(requests: int, answers
     assert (b"connection: close" in received) is (requests > answers)
 
 
-def test_unreadable_request_behind_another_does_not_take_its_answer() -> None:
+def test_unreadable_request_behind_another_does_not_take_its_answer():
     answer = with_listener(Bounds(), sending(GET + b"NOTHING\r\n\r\n"))
 
     assert answer.startswith(b"HTTP/1.1 200 ")
@@ -169,7 +167,7 @@ def test_unreadable_request_behind_another_does_not_take_its_answer() -> None:
 
 
 @pytest.mark.parametrize("idle", [b"", b"\r\n"], ids=["silent", "empty line"])
-def test_connection_without_a_next_request_is_closed(idle: bytes) -> None:
+def test_connection_without_a_next_request_is_closed(idle):
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
         writer.write(GET)
         answer = await reader.readuntil(b"\r\n\r\n")
@@ -187,7 +185,7 @@ def test_connection_without_a_next_request_is_closed(idle: bytes) -> None:
     ],
     ids=["connect", "close"],
 )
-def test_bytes_behind_a_last_request_are_bounded(request_bytes: bytes) -> None:
+def test_bytes_behind_a_last_request_are_bounded(request_bytes):
     async def slow(scope, receive, send):
         await asyncio.sleep(0.2)
         await echo({**scope}, receive, send)
@@ -198,7 +196,7 @@ def test_bytes_behind_a_last_request_are_bounded(request_bytes: bytes) -> None:
 
 
 @pytest.mark.parametrize("offer", [b"websocket", b"h2c"])
-def test_frames_of_another_protocol_that_was_offered_are_refused(offer: bytes) -> None:
+def test_frames_of_another_protocol_that_was_offered_are_refused(offer):
     request = b"GET /x HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: " + offer + b"\r\n\r\n"
 
     answer = with_listener(Bounds(), endless(request, b"\x81\x05" * 25_000, most=20_000_000))
@@ -206,7 +204,7 @@ def test_frames_of_another_protocol_that_was_offered_are_refused(offer: bytes) -
     assert not answer or answer.startswith((b"HTTP/1.1 200 ", b"HTTP/1.1 400 "))
 
 
-def test_http_2_without_an_offer_is_refused() -> None:
+def test_http_2_without_an_offer_is_refused():
     answer = with_listener(Bounds(), sending(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"))
 
     assert error_of(answer)["errorCode"] == 31
@@ -214,9 +212,7 @@ def test_http_2_without_an_offer_is_refused() -> None:
 
 @pytest.mark.parametrize(("length", "accepted"), [(999, True), (1000, True), (1001, False)])
 @pytest.mark.parametrize("before", [b"", GET], ids=["first", "behind another"])
-def test_head_that_offers_another_protocol_may_be_as_long_as_the_bound(
-    before: bytes, length: int, accepted: bool
-) -> None:
+def test_head_that_offers_another_protocol_may_be_as_long_as_the_bound(before, length, accepted):
     start = HEAD + b"Connection: upgrade, close\r\nUpgrade: h2c\r\nX: "
     filled = start + b"a" * (length - len(start) - 4) + b"\r\n\r\n"
 
@@ -226,7 +222,7 @@ def test_head_that_offers_another_protocol_may_be_as_long_as_the_bound(
 
 
 @pytest.mark.parametrize(("behind", "answered"), [(999, True), (1000, True), (1001, False)])
-def test_so_many_bytes_may_come_behind_a_last_request(behind: int, answered: bool) -> None:
+def test_so_many_bytes_may_come_behind_a_last_request(behind, answered):
     release = asyncio.Event()
 
     async def waiting(scope, receive, send):
@@ -250,7 +246,7 @@ def test_so_many_bytes_may_come_behind_a_last_request(behind: int, answered: boo
 
 
 @pytest.mark.parametrize(("rest", "kept"), [(199_999, True), (200_000, True), (200_001, False)])
-def test_rest_of_an_answered_request_is_read_for_a_while(rest: int, kept: bool) -> None:
+def test_rest_of_an_answered_request_is_read_for_a_while(rest, kept):
     async def hasty(scope, receive, send):
         await send({"type": "http.response.start", "status": 413, "headers": [(b"content-length", b"0")]})
         await send({"type": "http.response.body", "body": b""})
@@ -267,7 +263,7 @@ def test_rest_of_an_answered_request_is_read_for_a_while(rest: int, kept: bool) 
     assert with_listener(Bounds(linger_bytes=200_000), talk, hasty).count(b"HTTP/1.1 413 ") == (2 if kept else 1)
 
 
-def test_rest_of_an_answered_request_that_never_comes_is_not_waited_for() -> None:
+def test_rest_of_an_answered_request_that_never_comes_is_not_waited_for():
     async def hasty(scope, receive, send):
         await send({"type": "http.response.start", "status": 413, "headers": [(b"content-length", b"0")]})
         await send({"type": "http.response.body", "body": b""})

@@ -8,7 +8,6 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -68,9 +67,7 @@ def _hold_by_another_thread() -> None:
     ("hold", "spent"),
     [(_compute, "computed_ms"), (_hold_in_a_call, "ms"), (_hold_by_another_thread, "threads_ms")],
 )
-def test_holder_is_named_with_what_the_time_went_to(
-    hold: Callable[[], None], spent: str, stream: io.StringIO, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_holder_is_named_with_what_the_time_went_to(hold, spent, stream, monkeypatch):
     monkeypatch.setattr(loop_watch, "_OURS", __file__.removesuffix("test_loop_watch.py"))
     gc.disable()  # pytest's own rubbish may take as long
 
@@ -86,7 +83,7 @@ def test_holder_is_named_with_what_the_time_went_to(
     assert max(line[each] for each in others) < 1_000 * HELD_S / 2
 
 
-def test_garbage_collection_is_named(stream: io.StringIO) -> None:
+def test_garbage_collection_is_named(stream):
     class Slow:
         """Takes its time when it is collected."""
 
@@ -103,7 +100,7 @@ def test_garbage_collection_is_named(stream: io.StringIO) -> None:
     assert max(watched(stream, hold), key=lambda line: line["ms"])["collected_ms"] >= 1_000 * HELD_S
 
 
-def test_loop_that_is_held_for_less_than_asked_is_measured_and_not_told(stream: io.StringIO) -> None:
+def test_loop_that_is_held_for_less_than_asked_is_measured_and_not_told(stream):
     def lag_s() -> float:
         samples = metrics.LOOP_LAG.collect()[0].samples
         return next(each.value for each in samples if each.name.endswith("_sum"))
@@ -114,7 +111,7 @@ def test_loop_that_is_held_for_less_than_asked_is_measured_and_not_told(stream: 
     assert lag_s() - before > 0.2 - 2 * TICK_S
 
 
-def test_nothing_is_left_of_a_watch_that_ended(stream: io.StringIO) -> None:
+def test_nothing_is_left_of_a_watch_that_ended(stream):
     before = threading.active_count(), len(gc.callbacks)
 
     watched(stream, lambda: None)
@@ -123,7 +120,7 @@ def test_nothing_is_left_of_a_watch_that_ended(stream: io.StringIO) -> None:
 
 
 @pytest.mark.sqlite("the event loop, whatever the store")
-def test_server_that_stood_still_says_so(tmp_path: Path) -> None:
+def test_server_that_stood_still_says_so(tmp_path):
     variables = {"TRIPLINE_LOG_HELD_MS": "400", "TRIPLINE_LOG_FORMAT": "json"}
     with servers.serving(tmp_path / "data", variables=variables) as server:
         server.process.send_signal(signal.SIGSTOP)

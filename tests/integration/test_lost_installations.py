@@ -54,9 +54,7 @@ def installed(folder: Path, content: bytes | None) -> Path:
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("content", [None, b""], ids=["missing", "empty"])
-def test_installation_that_lost_its_database_does_not_begin_anew(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str, content: bytes | None
-) -> None:
+def test_installation_that_lost_its_database_does_not_begin_anew(tmp_path, capsys, command, content):
     data = installed(tmp_path, content)
 
     line = said(command, data, capsys)
@@ -69,9 +67,7 @@ def test_installation_that_lost_its_database_does_not_begin_anew(
     assert not database.exists() or database.read_bytes() == b""
 
 
-def test_file_without_tables_beside_certificates_is_a_lost_database(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_file_without_tables_beside_certificates_is_a_lost_database(tmp_path, capsys):
     data = installed(tmp_path, None)
     with closing(sqlite_files.sqlite3.connect(data / data_folder.DATABASE)) as connection:
         connection.execute("PRAGMA user_version = 1")
@@ -103,9 +99,7 @@ def of_another_version(folder: Path, content: bytes) -> Path:
 
 
 @pytest.mark.parametrize("command", OPENING)
-def test_database_of_another_version_is_refused_and_stays_as_it_is(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, sound: bytes, command: str
-) -> None:
+def test_database_of_another_version_is_refused_and_stays_as_it_is(tmp_path, capsys, monkeypatch, sound, command):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.stdin", io.StringIO("a long pass phrase\n"))
     Path("fleet.csv").write_text("vehicleNo,mileage\n12A3456,1\n")
@@ -130,7 +124,7 @@ def test_database_of_another_version_is_refused_and_stays_as_it_is(
     assert {path.name for path in data.rglob("*")} == names
 
 
-def test_server_on_a_database_of_another_version_does_not_start(tmp_path: Path, sound: bytes) -> None:
+def test_server_on_a_database_of_another_version_does_not_start(tmp_path, sound):
     data = of_another_version(tmp_path, sound)
     database = data / data_folder.DATABASE
     content, names = database.read_bytes(), {path.name for path in data.rglob("*")}
@@ -141,9 +135,7 @@ def test_server_on_a_database_of_another_version_does_not_start(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("side", ["--from", "--to"])
-def test_database_of_another_version_is_neither_copied_nor_filled(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], sound: bytes, side: str
-) -> None:
+def test_database_of_another_version_is_neither_copied_nor_filled(tmp_path, capsys, sound, side):
     data, other = of_another_version(tmp_path / "one", sound), installed(tmp_path / "other", sound)
     database = data / data_folder.DATABASE
     content = database.read_bytes()
@@ -155,7 +147,7 @@ def test_database_of_another_version_is_neither_copied_nor_filled(
     assert (other / data_folder.DATABASE).read_bytes() == sound
 
 
-def test_database_is_begun_anew_when_that_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_database_is_begun_anew_when_that_is_asked_for(tmp_path, capsys):
     data = installed(tmp_path, None)
 
     code = cli.run(["migrate", "--new", "--data", str(data)])
@@ -164,14 +156,14 @@ def test_database_is_begun_anew_when_that_is_asked_for(tmp_path: Path, capsys: p
     assert cli.run(["push", "list", "--data", str(data)]) == 0
 
 
-def test_migrate_new_keeps_what_is_there(tmp_path: Path, capsys: pytest.CaptureFixture[str], sound: bytes) -> None:
+def test_migrate_new_keeps_what_is_there(tmp_path, capsys, sound):
     data = installed(tmp_path, sound)
 
     assert cli.run(["migrate", "--new", "--data", str(data)]) == 0
     assert (data / data_folder.DATABASE).read_bytes() == sound
 
 
-def test_start_that_failed_at_a_port_can_be_repeated(tmp_path: Path) -> None:
+def test_start_that_failed_at_a_port_can_be_repeated(tmp_path):
     data = tmp_path / "data"
     failed = servers.run("serve", "--data", str(data), "--host=192.0.2.1")
     with servers.serving(data) as server:
@@ -217,9 +209,7 @@ def served(data: Path) -> str:
     [(None, "is missing or empty; "), ("wrong magic", "is damaged: "), ("half", "is damaged: ")],
     ids=["missing", "wrong magic", "half"],
 )
-def test_server_on_such_a_folder_does_not_start_and_says_why(
-    tmp_path: Path, sound: bytes, content: str | None, text: str
-) -> None:
+def test_server_on_such_a_folder_does_not_start_and_says_why(tmp_path, sound, content, text):
     data = installed(tmp_path, None if content is None else DAMAGES[content](sound))
 
     line = served(data)
@@ -230,9 +220,7 @@ def test_server_on_such_a_folder_does_not_start_and_says_why(
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("damaged", DAMAGES)
-def test_heavily_damaged_database_is_named_with_a_remedy(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], sound: bytes, damaged: str, command: str
-) -> None:
+def test_heavily_damaged_database_is_named_with_a_remedy(tmp_path, capsys, sound, damaged, command):
     content = DAMAGES[damaged](sound)
     data = installed(tmp_path, content)
     database = data / data_folder.DATABASE
@@ -248,9 +236,7 @@ def test_heavily_damaged_database_is_named_with_a_remedy(
     assert database.read_bytes() == content
 
 
-def test_copy_of_a_damaged_store_is_refused_with_its_name(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], sound: bytes
-) -> None:
+def test_copy_of_a_damaged_store_is_refused_with_its_name(tmp_path, capsys, sound):
     data = installed(tmp_path, DAMAGES["wrong magic"](sound))
 
     code = cli.run(["store", "copy", "--from", str(data), "--to", str(tmp_path / "other")])
@@ -260,9 +246,7 @@ def test_copy_of_a_damaged_store_is_refused_with_its_name(
     assert line.startswith(f"tripline: The database {data / data_folder.DATABASE} is damaged: ")
 
 
-def test_read_only_file_system_is_named_by_every_command(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, sound: bytes
-) -> None:
+def test_read_only_file_system_is_named_by_every_command(capsys, monkeypatch, sound):
     faults_disk.need("a file system that is mounted read-only")
     monkeypatch.setenv("TRIPLINE_STORE_RESERVE_MIB", "0")
     with faults_disk.disk(mib=16) as disk:
@@ -286,9 +270,7 @@ def small() -> Iterator[faults_disk.Disk]:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_full_disk_is_not_called_damage(
-    small: faults_disk.Disk, capsys: pytest.CaptureFixture[str], sound: bytes, command: str
-) -> None:
+def test_full_disk_is_not_called_damage(small, capsys, sound, command):
     data = installed(small.folder, sound)
     small.fill()
     with contextlib.suppress(OSError), (small.folder / "rest").open("wb", buffering=0) as rest:
@@ -307,9 +289,7 @@ def test_full_disk_is_not_called_damage(
 @pytest.mark.parametrize(
     "command", [["map", "import", "FILE"], ["map", "remove", "street"]], ids=["map import", "map remove"]
 )
-def test_maps_on_a_disk_that_takes_no_writes_are_refused_in_one_line(
-    small: faults_disk.Disk, tmp_path: Path, capsys: pytest.CaptureFixture[str], sound: bytes, command: list[str]
-) -> None:
+def test_maps_on_a_disk_that_takes_no_writes_are_refused_in_one_line(small, tmp_path, capsys, sound, command):
     data = installed(small.folder, sound)
     file = map_files.street(tmp_path / "street.osm.pbf")
     assert cli.run(["map", "import", str(file), "--data", str(data)]) == 0

@@ -57,7 +57,7 @@ def verdict(world: World, sensor_id: str) -> str | None:
 
 @pytest.mark.parametrize("ty", [2, 4, 6, 8, 10, 12])
 @pytest.mark.parametrize("form", ["object", "array"])
-def test_acceptance_microtrip_of_every_even_number_is_stored(world: World, ty: int, form: str) -> None:
+def test_acceptance_microtrip_of_every_even_number_is_stored(world, ty, form):
     box = world.box()
     pld = item(0)
 
@@ -78,7 +78,7 @@ def test_acceptance_microtrip_of_every_even_number_is_stored(world: World, ty: i
     ],
     ids=["one object", "empty object", "no object", "empty array", "text", "number"],
 )
-def test_acceptance_microtrip_is_stored_with_at_least_one_object(world: World, pld: Any, left: dict[str, int]) -> None:
+def test_acceptance_microtrip_is_stored_with_at_least_one_object(world, pld, left):
     box = world.box()
 
     world.send(box, sent(2, pld))
@@ -87,7 +87,7 @@ def test_acceptance_microtrip_is_stored_with_at_least_one_object(world: World, p
 
 
 @pytest.mark.parametrize("ty", [1, 3, 5, 7, 9, 11])
-def test_acceptance_trip_of_every_odd_number_is_stored_when_its_payload_is_an_object(world: World, ty: int) -> None:
+def test_acceptance_trip_of_every_odd_number_is_stored_when_its_payload_is_an_object(world, ty):
     box = world.box()
 
     world.send(box, sent(ty, {"tid": 1}), sent(ty, "x"))
@@ -96,7 +96,7 @@ def test_acceptance_trip_of_every_odd_number_is_stored_when_its_payload_is_an_ob
 
 
 @pytest.mark.parametrize("ty", [0, 13, 19, 27, 99, -2])
-def test_acceptance_other_number_below_100_is_stored_nowhere(world: World, ty: int) -> None:
+def test_acceptance_other_number_below_100_is_stored_nowhere(world, ty):
     box = world.box()
 
     world.send(box, sent(ty, item(0)))
@@ -117,9 +117,7 @@ def test_acceptance_other_number_below_100_is_stored_nowhere(world: World, ty: i
     ],
     ids=["100", "116", "large", "misnumbered", "no number", "headerless", "no object"],
 )
-def test_acceptance_event_is_stored_by_number_or_signature_and_never_scored(
-    world: World, body: bytes, topic: str, left: dict[str, int]
-) -> None:
+def test_acceptance_event_is_stored_by_number_or_signature_and_never_scored(world, body, topic, left):
     box = world.box()
 
     world.send(box, body, topic=topic)
@@ -144,9 +142,7 @@ def test_acceptance_event_is_stored_by_number_or_signature_and_never_scored(
         ("AVN", 12, {}, "device_type"),
     ],
 )
-def test_acceptance_trip_is_scored_by_its_type_of_device_and_when_driving(
-    world: World, sensor_type: str, ty: int, more: dict[str, Any], why: str | None
-) -> None:
+def test_acceptance_trip_is_scored_by_its_type_of_device_and_when_driving(world, sensor_type, ty, more, why):
     box = world.box(sensor_type)
 
     world.send(box, drive(ty=ty, **more), trip_message(ty=ty - 1, **more))
@@ -156,7 +152,7 @@ def test_acceptance_trip_is_scored_by_its_type_of_device_and_when_driving(
 
 
 @pytest.mark.parametrize(("metres", "why"), [(2_999, "too_short"), (3_000, SCORED), (3_001, SCORED)])
-def test_acceptance_trip_is_scored_from_3000_m_on(world: World, metres: int, why: str | None) -> None:
+def test_acceptance_trip_is_scored_from_3000_m_on(world, metres, why):
     box = world.box()
 
     world.send(box, every(1_000, 5), trip_message(dis=metres))
@@ -165,7 +161,7 @@ def test_acceptance_trip_is_scored_from_3000_m_on(world: World, metres: int, why
 
 
 @pytest.mark.parametrize(("samples", "why"), [(1, "no_samples"), (2, SCORED), (3, SCORED)])
-def test_acceptance_trip_is_scored_with_two_usable_samples(world: World, samples: int, why: str | None) -> None:
+def test_acceptance_trip_is_scored_with_two_usable_samples(world, samples, why):
     box = world.box()
 
     world.send(box, every(1_000, samples), trip_message(**FAR))
@@ -174,9 +170,7 @@ def test_acceptance_trip_is_scored_with_two_usable_samples(world: World, samples
 
 
 @pytest.mark.parametrize(("period_ms", "why"), [(4_999, SCORED), (5_000, "sparse"), (5_001, "sparse")])
-def test_acceptance_trip_is_scored_with_a_median_period_under_5_s(
-    world: World, period_ms: int, why: str | None
-) -> None:
+def test_acceptance_trip_is_scored_with_a_median_period_under_5_s(world, period_ms, why):
     box = world.box()
 
     world.send(box, every(period_ms, 7), trip_message(**FAR))
@@ -195,9 +189,7 @@ def test_acceptance_trip_is_scored_with_a_median_period_under_5_s(
     ],
     ids=["alone in their messages", "array without times", "no position", "two of three timed", "one of two timed"],
 )
-def test_acceptance_sample_counts_with_position_and_own_time_or_alone(
-    world: World, bodies: list[bytes], why: str | None
-) -> None:
+def test_acceptance_sample_counts_with_position_and_own_time_or_alone(world, bodies, why):
     box = world.box()
 
     world.send(box, *bodies, trip_message(**FAR))
@@ -205,7 +197,7 @@ def test_acceptance_sample_counts_with_position_and_own_time_or_alone(
     assert verdict(world, box.sensor_id) == why
 
 
-def test_acceptance_messages_of_an_unmapped_sensor_are_stored_and_not_scored(world: World) -> None:
+def test_acceptance_messages_of_an_unmapped_sensor_are_stored_and_not_scored(world):
     token = device_token()
     sensor = world.company.post(
         "/api/tre/v1/sensor", {"serialNo": f"ACC-{next(world.numbers)}", "type": "GPS", "credentialsId": token}

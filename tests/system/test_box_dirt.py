@@ -119,14 +119,14 @@ def driven(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Outcome]]
         return {name: outcomes(company, vehicle, sent[name], deadline) for name, vehicle in vehicles.items()}
 
 
-def test_clean_drive_is_scored_with_its_one_harsh_start(driven: dict[str, list[Outcome]]) -> None:
+def test_clean_drive_is_scored_with_its_one_harsh_start(driven):
     (found,) = driven[CLEAN]
 
     assert found == (None, pytest.approx(96, abs=1), True, "speeds")
 
 
 @pytest.mark.parametrize("name", box_dirt.KINDS)
-def test_dirty_drive_keeps_its_score_or_is_refused(driven: dict[str, list[Outcome]], name: str) -> None:
+def test_dirty_drive_keeps_its_score_or_is_refused(driven, name):
     clean = driven[CLEAN][0].score
     assert clean is not None
     kind = box_dirt.KINDS[name]
@@ -137,7 +137,7 @@ def test_dirty_drive_keeps_its_score_or_is_refused(driven: dict[str, list[Outcom
     assert kind.permits(drives[0].reason, drives[0].score, clean=clean, unharsh=100.0), driven[name]
 
 
-def test_exact_positions_show_harsh_driving_at_one_a_second_alone(driven: dict[str, list[Outcome]]) -> None:
+def test_exact_positions_show_harsh_driving_at_one_a_second_alone(driven):
     (speeds,), (exact,), (seldom,) = (driven[name] for name in (SPEEDS, EXACT, UNEVEN))
 
     assert speeds.score is not None
@@ -147,9 +147,7 @@ def test_exact_positions_show_harsh_driving_at_one_a_second_alone(driven: dict[s
 
 
 @pytest.mark.parametrize("name", box_dirt.SECOND_SENSOR)
-def test_drive_of_two_sensors_counts_once_though_one_clock_is_wrong(
-    driven: dict[str, list[Outcome]], name: str
-) -> None:
+def test_drive_of_two_sensors_counts_once_though_one_clock_is_wrong(driven, name):
     reasons = sorted(str(each.reason) for each in driven[name])
 
     assert reasons == ["None", "duplicate"], driven[name]

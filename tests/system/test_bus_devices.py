@@ -94,9 +94,7 @@ def whereabouts(company: Company, vehicle: Registered, at_ms: int) -> dict[str, 
 
 
 @pytest.mark.parametrize("site", [one_process, gateway_and_worker])
-def test_drive_that_comes_half_over_the_bus_is_one_trip_of_the_device(
-    site: Any, bus: brokers.Cluster, tmp_path: Path
-) -> None:
+def test_drive_that_comes_half_over_the_bus_is_one_trip_of_the_device(site, bus, tmp_path):
     bodies = producers.drives()[0].bodies(0)
     half = len(bodies) // 2
     with site(tmp_path, {"TRIPLINE_BUS_URL": bus.url, "TRIPLINE_BUS_GROUP": site.__name__}) as here:

@@ -26,7 +26,7 @@ WITHOUT = "No map was given: every limit is the default"
 MAP = Path(__file__).parents[2] / "evaluation" / "maps" / "liechtenstein.osm.pbf"
 
 
-def test_demo_without_a_terminal_prints_the_scores_and_ends_by_itself(tmp_path: Path) -> None:
+def test_demo_without_a_terminal_prints_the_scores_and_ends_by_itself(tmp_path):
     done = servers.run("demo", cwd=tmp_path)
 
     assert (done.returncode, done.stderr) == (0, "")
@@ -40,7 +40,7 @@ def test_demo_without_a_terminal_prints_the_scores_and_ends_by_itself(tmp_path: 
 
 
 @pytest.mark.deep
-def test_demo_with_a_file_that_is_no_map_says_so_and_exits_1(tmp_path: Path) -> None:
+def test_demo_with_a_file_that_is_no_map_says_so_and_exits_1(tmp_path):
     file = tmp_path / "roads.osm.pbf"
     file.write_bytes(b"no map")
 
@@ -50,7 +50,7 @@ def test_demo_with_a_file_that_is_no_map_says_so_and_exits_1(tmp_path: Path) -> 
     assert done.stderr == f"tripline: {file} is not an OpenStreetMap file in PBF format (.osm.pbf).\n"
 
 
-def test_demo_on_a_data_folder_that_is_not_empty_says_so_and_exits_1(tmp_path: Path) -> None:
+def test_demo_on_a_data_folder_that_is_not_empty_says_so_and_exits_1(tmp_path):
     (tmp_path / "something").touch()
 
     done = servers.run("demo", "--data", str(tmp_path))
@@ -61,9 +61,7 @@ def test_demo_on_a_data_folder_that_is_not_empty_says_so_and_exits_1(tmp_path: P
 
 
 @pytest.mark.deep
-def test_demo_in_a_terminal_goes_on_until_it_is_interrupted_and_prints_lines_that_work_as_printed(
-    tmp_path: Path,
-) -> None:
+def test_demo_in_a_terminal_goes_on_until_it_is_interrupted_and_prints_lines_that_work_as_printed(tmp_path):
     data = tmp_path / "demo data"
     ours, theirs = pty.openpty()
     with (
@@ -83,7 +81,7 @@ def test_demo_in_a_terminal_goes_on_until_it_is_interrupted_and_prints_lines_tha
 
 
 @pytest.mark.deep
-def test_kept_demo_with_a_map_names_roads_and_moves_vehicles_until_it_is_stopped(tmp_path: Path) -> None:
+def test_kept_demo_with_a_map_names_roads_and_moves_vehicles_until_it_is_stopped(tmp_path):
     """Without a terminal; its lines work as printed, too."""
     data = tmp_path / "demo data"
     command = servers.command("demo", "--keep", "--map", str(MAP), "--data", str(data))

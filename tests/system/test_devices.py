@@ -5,7 +5,6 @@ import contextlib
 import ssl
 import time
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import httpx
 import pytest
@@ -85,9 +84,7 @@ def count_stored(company: fleet.Company, vehicle_id: str) -> int:
     return sum(len(company.get(f"/api/tre/v1/trip/{trip['id']['id']}/microtrips", limit=10)["data"]) for trip in trips)
 
 
-def test_second_connection_of_a_sensor_takes_over_and_the_first_is_closed(
-    server: servers.Running, company: fleet.Company
-) -> None:
+def test_second_connection_of_a_sensor_takes_over_and_the_first_is_closed(server, company):
     one = company.vehicle_with_sensor(1)
 
     async def scenario() -> tuple[list[bytes], bool, float]:
@@ -105,9 +102,7 @@ def test_second_connection_of_a_sensor_takes_over_and_the_first_is_closed(
     assert count_stored(company, one.vehicle_id) == 2
 
 
-def test_half_open_connection_is_closed_after_one_and_a_half_keep_alives(
-    server: servers.Running, company: fleet.Company
-) -> None:
+def test_half_open_connection_is_closed_after_one_and_a_half_keep_alives(server, company):
     one = company.vehicle_with_sensor(2)
 
     async def scenario() -> tuple[bytes, bool, float]:
@@ -124,7 +119,7 @@ def test_half_open_connection_is_closed_after_one_and_a_half_keep_alives(
     asyncio.run(until_metric(server, "tripline_device_sessions", 0))
 
 
-def test_connection_above_the_most_is_closed_and_admitted_once_there_is_room(tmp_path: Path) -> None:
+def test_connection_above_the_most_is_closed_and_admitted_once_there_is_room(tmp_path):
     most = {"TRIPLINE_DEVICES_MAX_CONNECTIONS": "2"}
     with (
         servers.serving(tmp_path / "data", variables=most) as server,
@@ -154,9 +149,7 @@ def test_connection_above_the_most_is_closed_and_admitted_once_there_is_room(tmp
 
 @pytest.mark.deep
 @pytest.mark.slow
-def test_storm_of_reconnects_after_a_restart_is_admitted_and_acknowledged_whole(
-    server: servers.Running, company: fleet.Company
-) -> None:
+def test_storm_of_reconnects_after_a_restart_is_admitted_and_acknowledged_whole(server, company):
     tokens = [fleet.device_token() for _ in range(STORM)]
     rows = "".join(f"storm-{number},GPS,{token}\n" for number, token in enumerate(tokens))
     company.http.post("/api/tre/v1/sensors/bulk", content=f"serialNo,type,credentialsId\n{rows}").raise_for_status()

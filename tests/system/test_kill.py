@@ -64,9 +64,7 @@ class Load:
 
 @pytest.mark.parametrize("kills", [FEW, pytest.param(KILLS, marks=[pytest.mark.deep, pytest.mark.slow])])
 @pytest.mark.timeout(900)
-def test_kill_at_random_moments_under_load_keeps_everything_acknowledged_exactly_once(
-    tmp_path: Path, kills: int
-) -> None:
+def test_kill_at_random_moments_under_load_keeps_everything_acknowledged_exactly_once(tmp_path, kills):
     """Few kills go on until one of them hit messages under way."""
     data = tmp_path / "data"
     moments = random.Random(SEED)

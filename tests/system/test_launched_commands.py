@@ -39,7 +39,7 @@ def _forked() -> set[int]:
     return {int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
 
 
-def test_command_reads_prints_and_ends_as_its_process_does(environment: dict[str, str], tmp_path: Path) -> None:
+def test_command_reads_prints_and_ends_as_its_process_does(environment, tmp_path):
     create = "tripline admin create --email a@x.example --password-stdin --data data"
 
     done = subprocess.run(
@@ -58,9 +58,7 @@ def test_command_reads_prints_and_ends_as_its_process_does(environment: dict[str
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGKILL, -signal.SIGKILL)])
-def test_signal_reaches_the_process(
-    environment: dict[str, str], tmp_path: Path, number: signal.Signals, code: int
-) -> None:
+def test_signal_reaches_the_process(environment, tmp_path, number, code):
     process, forked = serving(environment, tmp_path / "data")
 
     with process:

@@ -36,9 +36,7 @@ def answer(moments: random.Random) -> Reply:
 @pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-async def test_kill_at_random_moments_while_pushing_loses_no_message_and_repeats_only_under_the_same_id(
-    tmp_path: Path,
-) -> None:
+async def test_kill_at_random_moments_while_pushing_loses_no_message_and_repeats_only_under_the_same_id(tmp_path):
     data = tmp_path / "data"
     moments = random.Random(SEED)
     print(f"seed {SEED}")

@@ -3,7 +3,6 @@
 import re
 import socket
 import subprocess
-from pathlib import Path
 
 import pytest
 from tests.support import certificates, fleet, servers
@@ -46,9 +45,7 @@ def trips(company: fleet.Company, vehicle_id: str) -> list[dict[str, object]]:
     return found
 
 
-def test_replay_as_fast_as_acknowledged_stores_every_point_in_one_closed_trip(
-    server: servers.Running, company: fleet.Company
-) -> None:
+def test_replay_as_fast_as_acknowledged_stores_every_point_in_one_closed_trip(server, company):
     vehicle = company.vehicle_with_sensor(1)
     drive = recordings.read(LONG)
 
@@ -63,9 +60,7 @@ def test_replay_as_fast_as_acknowledged_stores_every_point_in_one_closed_trip(
     assert [record["ts"] for record in stored] == [point.time_ms for point in drive.points]
 
 
-def test_replay_aggregated_at_a_speed_takes_the_drives_time_and_stores_arrays(
-    server: servers.Running, company: fleet.Company
-) -> None:
+def test_replay_aggregated_at_a_speed_takes_the_drives_time_and_stores_arrays(server, company):
     vehicle = company.vehicle_with_sensor(2)
 
     done = replay(server, vehicle.token, str(SHORT), "--speed", "100", "--aggregate", "20")
@@ -76,9 +71,7 @@ def test_replay_aggregated_at_a_speed_takes_the_drives_time_and_stores_arrays(
     assert [len(record["payload"]) for record in stored] == [20, 20, 5]  # type: ignore[arg-type]
 
 
-def test_replay_several_files_as_now_makes_a_trip_of_each_that_ends_now(
-    server: servers.Running, company: fleet.Company
-) -> None:
+def test_replay_several_files_as_now_makes_a_trip_of_each_that_ends_now(server, company):
     vehicle = company.vehicle_with_sensor(3)
     lengths = [recordings.read(path).end_ms - recordings.read(path).start_ms for path in (LONG, SHORT)]
 
@@ -91,9 +84,7 @@ def test_replay_several_files_as_now_makes_a_trip_of_each_that_ends_now(
     assert 0 <= second["createdTime"] - second["endTs"] < 60_000  # type: ignore[operator]
 
 
-def test_replay_file_with_faulty_rows_names_their_lines_and_plays_the_rest(
-    server: servers.Running, company: fleet.Company, tmp_path: Path
-) -> None:
+def test_replay_file_with_faulty_rows_names_their_lines_and_plays_the_rest(server, company, tmp_path):
     vehicle = company.vehicle_with_sensor(4)
     rows = SHORT.read_text().splitlines()
     rows.insert(3, "nonsense,41.2,-95.9,50")
@@ -106,16 +97,14 @@ def test_replay_file_with_faulty_rows_names_their_lines_and_plays_the_rest(
     assert done.stdout.splitlines()[:2] == ["faulty.csv: 45 points, 1 rows left out", "  line 4: t_ms is not a number"]
 
 
-def test_replay_with_unknown_token_says_so_in_one_line_and_exits_1(server: servers.Running) -> None:
+def test_replay_with_unknown_token_says_so_in_one_line_and_exits_1(server):
     done = replay(server, fleet.device_token(), str(SHORT))
 
     assert done.returncode == 1
     assert done.stderr == "tripline: The platform refused a device's token (return code 5: not authorised).\n"
 
 
-def test_replay_with_the_wrong_authority_says_so_in_one_line_and_exits_1(
-    server: servers.Running, tmp_path: Path
-) -> None:
+def test_replay_with_the_wrong_authority_says_so_in_one_line_and_exits_1(server, tmp_path):
     other = certificates.make(tmp_path).ca
 
     done = servers.run_here("replay", *where(server)[:-1], str(other), "--token", fleet.device_token(), str(SHORT))
@@ -125,7 +114,7 @@ def test_replay_with_the_wrong_authority_says_so_in_one_line_and_exits_1(
     assert done.stderr.count("\n") == 1
 
 
-def test_replay_without_a_server_gives_up_after_its_patience_and_exits_1(server: servers.Running) -> None:
+def test_replay_without_a_server_gives_up_after_its_patience_and_exits_1(server):
     with socket.socket() as nobody:  # has the port, and does not listen
         nobody.bind(("127.0.0.1", 0))
         place = ["--host", "127.0.0.1", "--port", str(nobody.getsockname()[1]), "--ca", str(server.ca)]
@@ -147,12 +136,12 @@ def test_replay_without_a_server_gives_up_after_its_patience_and_exits_1(server:
         [str(SHORT)],
     ],
 )
-def test_replay_used_wrongly_exits_2(arguments: list[str]) -> None:
+def test_replay_used_wrongly_exits_2(arguments):
     assert servers.run_here("replay", *arguments).returncode == 2
 
 
 @pytest.mark.deep
-def test_replay_while_the_server_is_killed_and_comes_back_leaves_every_point_exactly_once(tmp_path: Path) -> None:
+def test_replay_while_the_server_is_killed_and_comes_back_leaves_every_point_exactly_once(tmp_path):
     data = tmp_path / "data"
     drive = recordings.read(LONG)
     with servers.serving(data) as first, fleet.Company(first.api, data) as company:

@@ -94,7 +94,7 @@ def is_closed(box: calling.Box) -> bool:
     return not box._client.is_connected()
 
 
-def test_drive_taken_in_by_a_gateway_is_scored_by_the_worker_and_read_from_either_api(deployment: Deployment) -> None:
+def test_drive_taken_in_by_a_gateway_is_scored_by_the_worker_and_read_from_either_api(deployment):
     mounted = new(deployment)
 
     publish_all(listener(deployment.gateways[1]), mounted.token, [*map(microtrip, range(STEPS)), trip()])
@@ -106,7 +106,7 @@ def test_drive_taken_in_by_a_gateway_is_scored_by_the_worker_and_read_from_eithe
     assert read == [1, 1]
 
 
-def test_call_from_each_api_reaches_a_device_on_each_gateway(deployment: Deployment) -> None:
+def test_call_from_each_api_reaches_a_device_on_each_gateway(deployment):
     for gateway, api in itertools.product(deployment.gateways, deployment.apis):
         mounted = new(deployment)
         with calling.box(listener(gateway), mounted.token, calling.answering({"results": 2000})) as device:
@@ -118,7 +118,7 @@ def test_call_from_each_api_reaches_a_device_on_each_gateway(deployment: Deploym
         assert device.request()[0] == answer["requestId"]
 
 
-def test_twenty_devices_called_the_moment_they_are_subscribed_all_answer_in_ten_runs(deployment: Deployment) -> None:
+def test_twenty_devices_called_the_moment_they_are_subscribed_all_answer_in_ten_runs(deployment):
     """Devices change their gateway from one run to the next, and each api calls devices on each gateway."""
     devices = deployment.registered(20)
 
@@ -150,9 +150,7 @@ def test_twenty_devices_called_the_moment_they_are_subscribed_all_answer_in_ten_
     assert len(answers) == 200
 
 
-def test_sensor_that_needs_activation_is_mounted_by_a_request_made_the_moment_its_device_is_subscribed(
-    deployment: Deployment,
-) -> None:
+def test_sensor_that_needs_activation_is_mounted_by_a_request_made_the_moment_its_device_is_subscribed(deployment):
     company = deployment.company
     pairs = []
     for vehicle in deployment.registered(4):
@@ -179,9 +177,7 @@ def test_sensor_that_needs_activation_is_mounted_by_a_request_made_the_moment_it
     assert asyncio.run(all_mounted()) == [(200, prompt.SUCCESS)] * len(pairs)
 
 
-async def test_call_goes_to_the_session_that_took_over_on_another_gateway_from_its_suback_on(
-    deployment: Deployment,
-) -> None:
+async def test_call_goes_to_the_session_that_took_over_on_another_gateway_from_its_suback_on(deployment):
     """The device changes its gateway again and again, and leaves every older connection open."""
     mounted = new(deployment)
     path = f"/api/plugins/rpc/twoway/{mounted.sensor_id}"
@@ -200,7 +196,7 @@ async def test_call_goes_to_the_session_that_took_over_on_another_gateway_from_i
     assert found == ([200] * 16, [2] * 8)
 
 
-async def test_call_to_a_device_that_hung_up_just_now_is_answered_409(deployment: Deployment) -> None:
+async def test_call_to_a_device_that_hung_up_just_now_is_answered_409(deployment):
     mounted = new(deployment)
     body = {"method": "reset", "params": {}}
 
@@ -216,9 +212,7 @@ async def test_call_to_a_device_that_hung_up_just_now_is_answered_409(deployment
     assert found == [409] * 8
 
 
-async def test_token_that_was_changed_is_served_by_no_gateway_once_the_change_is_answered(
-    deployment: Deployment,
-) -> None:
+async def test_token_that_was_changed_is_served_by_no_gateway_once_the_change_is_answered(deployment):
     """The device's gateway stands still for a moment: the answer waits for it."""
     gateway, other = deployment.gateways
     mounted = new(deployment)
@@ -257,7 +251,7 @@ async def test_token_that_was_changed_is_served_by_no_gateway_once_the_change_is
     assert found == (False, 200, None, [packets.Connack(5)] * 2)
 
 
-def test_wish_of_a_company_counts_for_what_devices_send_once_it_is_answered(deployment: Deployment) -> None:
+def test_wish_of_a_company_counts_for_what_devices_send_once_it_is_answered(deployment):
     mounted = new(deployment)
     path = f"{V1}/company/{deployment.company.record['id']['id']}"
     turns = 12
@@ -283,15 +277,13 @@ def test_wish_of_a_company_counts_for_what_devices_send_once_it_is_answered(depl
     assert told == [START_MS + turn * 1_000 for turn in range(0, turns, 2)]
 
 
-def test_call_to_an_absent_device_is_answered_409_at_once_by_every_api(deployment: Deployment) -> None:
+def test_call_to_an_absent_device_is_answered_409_at_once_by_every_api(deployment):
     mounted = new(deployment)
 
     assert [call(deployment, api, mounted.sensor_id)[0] for api in deployment.apis] == [409, 409]
 
 
-def test_device_that_connects_to_another_gateway_takes_its_session_over_and_customers_hear_of_no_loss(
-    deployment: Deployment,
-) -> None:
+def test_device_that_connects_to_another_gateway_takes_its_session_over_and_customers_hear_of_no_loss(deployment):
     first, second = deployment.gateways
     mounted, marker = deployment.registered(2)
     with receiving() as customer, contextlib.ExitStack() as boxes:
@@ -310,7 +302,7 @@ def test_device_that_connects_to_another_gateway_takes_its_session_over_and_cust
     assert told == [True]
 
 
-def test_deleted_sensor_is_disconnected_from_its_gateway(deployment: Deployment) -> None:
+def test_deleted_sensor_is_disconnected_from_its_gateway(deployment):
     for gateway, api in itertools.product(deployment.gateways, deployment.apis):
         mounted = new(deployment)
         with calling.box(listener(gateway), mounted.token) as device:
@@ -320,7 +312,7 @@ def test_deleted_sensor_is_disconnected_from_its_gateway(deployment: Deployment)
         assert deleted.status_code == 200
 
 
-def test_sensor_deleted_without_a_hint_is_disconnected(deployment: Deployment) -> None:
+def test_sensor_deleted_without_a_hint_is_disconnected(deployment):
     """As when the process that deleted it was killed between its commit and its hint."""
     mounted = new(deployment)
     with calling.box(listener(deployment.gateways[0]), mounted.token) as device:
@@ -328,7 +320,7 @@ def test_sensor_deleted_without_a_hint_is_disconnected(deployment: Deployment) -
         waits.seen(lambda: is_closed(device))
 
 
-def test_rights_and_sessions_ended_on_one_api_are_refused_by_the_other_at_once(deployment: Deployment) -> None:
+def test_rights_and_sessions_ended_on_one_api_are_refused_by_the_other_at_once(deployment):
     one, other = deployment.apis
     mounted = new(deployment)
     vehicle = f"{V1}/vehicle/{mounted.vehicle_id}"
@@ -354,7 +346,7 @@ def test_rights_and_sessions_ended_on_one_api_are_refused_by_the_other_at_once(d
     assert (before, delegated, taken_back, deleted) == (403, 200, 403, 401)
 
 
-def test_browsers_session_made_on_one_api_is_used_on_the_other_and_ends_on_both(deployment: Deployment) -> None:
+def test_browsers_session_made_on_one_api_is_used_on_the_other_and_ends_on_both(deployment):
     one, other = deployment.apis
     email = "c@borrower.example"
     partner = {"name": "Browsing", "picName": "C", "picEmail": email, "picPasswd": PASSWORD}
@@ -396,7 +388,7 @@ def test_browsers_session_made_on_one_api_is_used_on_the_other_and_ends_on_both(
 
 
 @pytest.mark.slow
-def test_devices_of_a_gateway_that_was_killed_are_away_and_come_back_through_the_other(deployment: Deployment) -> None:
+def test_devices_of_a_gateway_that_was_killed_are_away_and_come_back_through_the_other(deployment):
     first, second = deployment.gateways
     stays, moves = deployment.registered(2)
     with contextlib.ExitStack() as boxes:
@@ -422,9 +414,7 @@ def test_devices_of_a_gateway_that_was_killed_are_away_and_come_back_through_the
 
 
 @pytest.mark.slow
-def test_process_that_was_taken_for_dead_goes_on_as_a_new_node_and_says_who_is_connected(
-    deployment: Deployment,
-) -> None:
+def test_process_that_was_taken_for_dead_goes_on_as_a_new_node_and_says_who_is_connected(deployment):
     gateway = deployment.gateways[0]
     mounted = new(deployment)
     statement = "SELECT id FROM node WHERE roles = 'gateway'"
@@ -450,7 +440,7 @@ def test_process_that_was_taken_for_dead_goes_on_as_a_new_node_and_says_who_is_c
 
 
 @pytest.mark.slow
-def test_process_of_each_role_ends_in_order_and_says_that_it_is_gone(deployment: Deployment) -> None:
+def test_process_of_each_role_ends_in_order_and_says_that_it_is_gone(deployment):
     leaving = [deployment.gateways[1], deployment.apis[1], deployment.workers[0]]
     mounted = new(deployment)
     left = "SELECT bool_and(roles = '') FROM node WHERE split_part(name, ':', 2) = '{}'"

@@ -102,7 +102,7 @@ class Case:
         assert self.play.told_verbatim(self.sensor_id) == [b'{"result": 2000}']
 
 
-def test_kill_before_a_call_is_kept_leaves_nothing_and_the_next_one_works(play: Stage, cases: list[Case]) -> None:
+def test_kill_before_a_call_is_kept_leaves_nothing_and_the_next_one_works(play, cases):
     with devices_of(play, cases, answering(SUCCESS, SUCCESS)) as devices:
         with play.nothing_written():
             asking = [case.ask() for case in cases]
@@ -122,7 +122,7 @@ def test_kill_before_a_call_is_kept_leaves_nothing_and_the_next_one_works(play: 
         case.assert_complete(request_id)
 
 
-def test_kill_between_request_and_acknowledgement_ends_the_call_and_a_late_result_counts_r5(play: Stage) -> None:
+def test_kill_between_request_and_acknowledgement_ends_the_call_and_a_late_result_counts_r5(play):
     one = play.mounted()
 
     def cut(device: Box, request_id: str, _: bytes) -> None:
@@ -144,7 +144,7 @@ def test_kill_between_request_and_acknowledgement_ends_the_call_and_a_late_resul
     assert play.told_verbatim(one.sensor_id) == [b'{"result": 2000}']
 
 
-def test_kill_while_an_activation_is_not_acknowledged_leaves_it_to_be_asked_for_again(play: Stage) -> None:
+def test_kill_while_an_activation_is_not_acknowledged_leaves_it_to_be_asked_for_again(play):
     case = Case(play, ACTIVATION)
     with box(play.server, case.token) as device:
         case.ask()
@@ -164,7 +164,7 @@ def test_kill_while_an_activation_is_not_acknowledged_leaves_it_to_be_asked_for_
     assert [told["requestId"] for told in play.told(case.sensor_id)] == [former, newer]
 
 
-def test_kill_between_acknowledgement_read_and_kept_has_it_sent_again(play: Stage, cases: list[Case]) -> None:
+def test_kill_between_acknowledgement_read_and_kept_has_it_sent_again(play, cases):
     with devices_of(play, cases) as devices:
         asking = [case.ask() for case in cases]
         request_ids = [device.request()[0] for device in devices]
@@ -187,7 +187,7 @@ def test_kill_between_acknowledgement_read_and_kept_has_it_sent_again(play: Stag
         case.assert_complete(request_id)
 
 
-def test_kill_once_the_acknowledgement_is_kept_leaves_it_in_the_record(play: Stage, cases: list[Case]) -> None:
+def test_kill_once_the_acknowledgement_is_kept_leaves_it_in_the_record(play, cases):
     with devices_of(play, cases) as devices:
         asking = [case.ask() for case in cases]
         request_ids = [device.request()[0] for device in devices]
@@ -209,7 +209,7 @@ def test_kill_once_the_acknowledgement_is_kept_leaves_it_in_the_record(play: Sta
         case.assert_complete(request_id)
 
 
-def test_kill_between_acknowledgement_and_result_completes_the_call(play: Stage, cases: list[Case]) -> None:
+def test_kill_between_acknowledgement_and_result_completes_the_call(play, cases):
     with devices_of(play, cases) as devices:
         request_ids = [case.begun(device) for case, device in zip(cases, devices, strict=True)]
         play.kill()
@@ -221,7 +221,7 @@ def test_kill_between_acknowledgement_and_result_completes_the_call(play: Stage,
         case.assert_complete(request_id)
 
 
-def test_kill_between_result_read_and_kept_has_it_sent_again(play: Stage, cases: list[Case]) -> None:
+def test_kill_between_result_read_and_kept_has_it_sent_again(play, cases):
     with devices_of(play, cases) as devices:
         request_ids = [case.begun(device) for case, device in zip(cases, devices, strict=True)]
         with play.nothing_written():
@@ -236,7 +236,7 @@ def test_kill_between_result_read_and_kept_has_it_sent_again(play: Stage, cases:
         case.assert_complete(request_id)
 
 
-def test_kill_once_the_result_is_kept_and_before_it_is_pushed_pushes_it(play: Stage, cases: list[Case]) -> None:
+def test_kill_once_the_result_is_kept_and_before_it_is_pushed_pushes_it(play, cases):
     busy = Case(play, CALL)
     play.cut()
     play.start(TRIPLINE_PUSH_AT_ONCE="1", TRIPLINE_PUSH_TIMEOUT_S="60")
@@ -264,7 +264,7 @@ def test_kill_once_the_result_is_kept_and_before_it_is_pushed_pushes_it(play: St
     assert play.told_of(busy.sensor_id) == [SUCCESS]
 
 
-def test_kill_between_push_and_its_answer_pushes_again_under_the_same_id(play: Stage, cases: list[Case]) -> None:
+def test_kill_between_push_and_its_answer_pushes_again_under_the_same_id(play, cases):
     play.receiver.answer = lambda _: SILENT
     with devices_of(play, cases) as devices:
         request_ids = [case.begun(device) for case, device in zip(cases, devices, strict=True)]
@@ -284,9 +284,7 @@ def test_kill_between_push_and_its_answer_pushes_again_under_the_same_id(play: S
 
 
 @pytest.mark.parametrize(("answer", "outcome"), [(200, "delivered"), (503, "failed"), (410, "parked")])
-def test_kill_between_answer_and_its_being_written_down_pushes_again_under_the_same_id(
-    play: Stage, answer: int, outcome: str
-) -> None:
+def test_kill_between_answer_and_its_being_written_down_pushes_again_under_the_same_id(play, answer, outcome):
     case = Case(play, CALL)
     with box(play.server, case.token) as device:
         request_id = case.begun(device)
@@ -308,7 +306,7 @@ def test_kill_between_answer_and_its_being_written_down_pushes_again_under_the_s
     assert len(play.requests_about(case.sensor_id)) == 2
 
 
-def test_kill_after_giving_up_and_after_sending_again_was_asked_for_pushes_under_the_same_id(play: Stage) -> None:
+def test_kill_after_giving_up_and_after_sending_again_was_asked_for_pushes_under_the_same_id(play):
     case = Case(play, CALL)
     play.receiver.answer = lambda _: Reply(status(410))
     with box(play.server, case.token) as device:
@@ -333,7 +331,7 @@ def test_kill_after_giving_up_and_after_sending_again_was_asked_for_pushes_under
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_kill_at_random_moments_of_calls_and_activations_completes_each_once(play: Stage) -> None:
+def test_kill_at_random_moments_of_calls_and_activations_completes_each_once(play):
     moments = random.Random(SEED)
     print(f"seed {SEED}")
     for _ in range(KILLS):
@@ -359,7 +357,7 @@ def test_kill_at_random_moments_of_calls_and_activations_completes_each_once(pla
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_kill_while_devices_come_and_go_tells_in_the_end_who_is_there(tmp_path) -> None:
+def test_kill_while_devices_come_and_go_tells_in_the_end_who_is_there(tmp_path):
     moments = random.Random(SEED)
     print(f"seed {SEED}")
     with stage(tmp_path, wanted="500", TRIPLINE_PUSH_ABSENT_S=ABSENT_S) as play:

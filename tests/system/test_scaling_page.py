@@ -235,7 +235,7 @@ def hold(prepared: Prepared, expected: dict[str, Answers], apis: list[Process], 
         assert answers(prepared, api.api, one) == expected[one.vehicle_id]
 
 
-def test_answers_of_the_one_process_are_worth_comparing(prepared: Prepared, expected: dict[str, Answers]) -> None:
+def test_answers_of_the_one_process_are_worth_comparing(prepared, expected):
     of_vehicles = [dict(expected[one.vehicle_id][: len(OF_VEHICLE)]) for one in [*prepared.vehicles, *prepared.on_bus]]
 
     counts = [json.loads(found[STAT].removeprefix(b"200 ")).get("count") for found in of_vehicles]
@@ -246,9 +246,7 @@ def test_answers_of_the_one_process_are_worth_comparing(prepared: Prepared, expe
     assert events >= 5
 
 
-def test_page_run_on_postgresql_answers_as_one_process_does(
-    prepared: Prepared, expected: dict[str, Answers], tmp_path: Path
-) -> None:
+def test_page_run_on_postgresql_answers_as_one_process_does(prepared, expected, tmp_path):
     postgres.need("the page about scaling out")
     with postgres.cluster() as database, site_of(prepared, tmp_path, database) as site:
         gateways, apis = scaled_out(prepared, site, topics=False)
@@ -258,9 +256,7 @@ def test_page_run_on_postgresql_answers_as_one_process_does(
         hold(prepared, expected, apis, prepared.vehicles)
 
 
-def test_page_run_with_kafka_answers_as_one_process_does(
-    prepared: Prepared, expected: dict[str, Answers], tmp_path: Path
-) -> None:
+def test_page_run_with_kafka_answers_as_one_process_does(prepared, expected, tmp_path):
     postgres.need("the page about scaling out")
     brokers.need("the page about scaling out, with Kafka")
     told = dict(scaling_page.settings(scaling_page.blocks("append")["/etc/tripline/tripline.env"]))

@@ -4,7 +4,6 @@ import re
 import signal
 import subprocess
 import time
-from pathlib import Path
 from statistics import mean
 
 import pytest
@@ -60,9 +59,7 @@ def shown_as_stored(found: Table) -> dict[str, int]:
 
 @pytest.mark.deep
 @pytest.mark.usefixtures("company")
-def test_simulate_every_type_with_calls_activation_and_lost_connections_stores_what_was_acknowledged(
-    server: servers.Running,
-) -> None:
+def test_simulate_every_type_with_calls_activation_and_lost_connections_stores_what_was_acknowledged(server):
     done = simulate(
         server,
         "ALL",
@@ -83,7 +80,7 @@ def test_simulate_every_type_with_calls_activation_and_lost_connections_stores_w
 
 @pytest.mark.deep
 @pytest.mark.usefixtures("company")
-def test_simulate_every_bad_habit_explains_what_makes_no_record(server: servers.Running) -> None:
+def test_simulate_every_bad_habit_explains_what_makes_no_record(server):
     done = simulate(
         server,
         "BAD",
@@ -99,7 +96,7 @@ def test_simulate_every_bad_habit_explains_what_makes_no_record(server: servers.
     assert found["microtrips"]["due"] == found["microtrips"]["acknowledged"] - found["microtrips"]["without record"]
 
 
-def test_simulate_styles_are_told_by_their_scores(server: servers.Running, company: fleet.Company) -> None:
+def test_simulate_styles_are_told_by_their_scores(server, company):
     styles = ("calm", "ordinary", "aggressive")
     scores: dict[str, float] = {}
     for style in styles:
@@ -124,7 +121,7 @@ def score(company: fleet.Company, plate: str, drives: int = 2) -> float:
 
 
 @pytest.mark.usefixtures("company")
-def test_simulate_again_uses_the_fleet_that_is_there_and_counts_only_the_new(server: servers.Running) -> None:
+def test_simulate_again_uses_the_fleet_that_is_there_and_counts_only_the_new(server):
     drives = ("--vehicles", "4", "--speed", "0", "--duration", "30", "--pause", "30")
 
     first = table(simulate(server, "TWICE", *drives, "--types", "OBD").stdout)
@@ -139,9 +136,7 @@ def test_simulate_again_uses_the_fleet_that_is_there_and_counts_only_the_new(ser
     assert types == [("OBD",)]
 
 
-def test_simulate_tokens_along_a_route_faster_than_real_time(
-    server: servers.Running, company: fleet.Company, tmp_path: Path
-) -> None:
+def test_simulate_tokens_along_a_route_faster_than_real_time(server, company, tmp_path):
     vehicles = [company.vehicle_with_sensor(number, sensor_type=kind) for number, kind in ((901, "GPS"), (902, "OBD"))]
     file = tmp_path / "tokens"
     file.write_text(f"{vehicles[0].token}\n{vehicles[1].token},OBD\n")
@@ -164,9 +159,7 @@ def test_simulate_tokens_along_a_route_faster_than_real_time(
         )
 
 
-def test_simulate_drives_along_the_roads_of_the_imported_maps(
-    server: servers.Running, company: fleet.Company, tmp_path: Path
-) -> None:
+def test_simulate_drives_along_the_roads_of_the_imported_maps(server, company, tmp_path):
     street = map_files.street(tmp_path / "street.osm.pbf", maxspeed="50")
     assert servers.run_here("map", "import", str(street), "--data", str(server.data)).returncode == 0
     drives = ("--vehicles", "1", "--types", "GPS", "--styles", "calm", "--speed", "0", "--duration", "600")
@@ -183,9 +176,7 @@ def test_simulate_drives_along_the_roads_of_the_imported_maps(
     assert told["limitKnown"] > 0.99
 
 
-def test_simulate_with_a_map_that_is_lost_says_so_and_exits_1(
-    server: servers.Running, company: fleet.Company, tmp_path: Path
-) -> None:
+def test_simulate_with_a_map_that_is_lost_says_so_and_exits_1(server, company, tmp_path):
     data = tmp_path / "data"
     street = map_files.street(tmp_path / "street.osm.pbf")
     assert servers.run_here("map", "import", str(street), "--data", str(data)).returncode == 0
@@ -199,7 +190,7 @@ def test_simulate_with_a_map_that_is_lost_says_so_and_exits_1(
 
 @pytest.mark.deep
 @pytest.mark.usefixtures("company")
-def test_simulate_interrupted_ends_its_drives_and_shows_the_table(server: servers.Running) -> None:
+def test_simulate_interrupted_ends_its_drives_and_shows_the_table(server):
     account = ["--email", "admin@test-fleet.example"]
     command = servers.command(*arguments(server, *account, "--prefix", "STOP", "--vehicles", "5", "--types", "GPS"))
     environment = servers.environment({"TRIPLINE_LOGIN_PASSWORD": fleet.PASSWORD})
@@ -219,7 +210,7 @@ def test_simulate_interrupted_ends_its_drives_and_shows_the_table(server: server
 
 @pytest.mark.deep
 @pytest.mark.usefixtures("company")
-def test_simulate_while_the_server_is_killed_and_comes_back_loses_nothing(tmp_path: Path) -> None:
+def test_simulate_while_the_server_is_killed_and_comes_back_loses_nothing(tmp_path):
     data = tmp_path / "data"
     with servers.serving(data) as first, fleet.Company(first.api, data):
         command = arguments(first, "--email", "admin@test-fleet.example", "--vehicles", "6", "--speed", "20")
@@ -241,7 +232,7 @@ def test_simulate_while_the_server_is_killed_and_comes_back_loses_nothing(tmp_pa
     assert "6 vehicles, 12 connections" in output
 
 
-def test_simulate_with_a_wrong_password_says_so_in_one_line_and_exits_1(server: servers.Running) -> None:
+def test_simulate_with_a_wrong_password_says_so_in_one_line_and_exits_1(server):
     account = ["--email", "admin@test-fleet.example", "--password-stdin"]
 
     done = servers.run_here(*arguments(server, *account), stdin="wrong")
@@ -251,7 +242,7 @@ def test_simulate_with_a_wrong_password_says_so_in_one_line_and_exits_1(server: 
     assert done.stderr.count("\n") == 1
 
 
-def test_simulate_with_an_unknown_token_names_the_vehicle_and_exits_1(server: servers.Running, tmp_path: Path) -> None:
+def test_simulate_with_an_unknown_token_names_the_vehicle_and_exits_1(server, tmp_path):
     file = tmp_path / "tokens"
     file.write_text(f"{fleet.device_token()}\n")
 
@@ -263,7 +254,7 @@ def test_simulate_with_an_unknown_token_names_the_vehicle_and_exits_1(server: se
 
 @pytest.mark.deep
 @pytest.mark.slow
-def test_page_is_true_line_by_line_and_names_every_habit_and_manner(tmp_path: Path) -> None:
+def test_page_is_true_line_by_line_and_names_every_habit_and_manner(tmp_path):
     required.need("curl", "the story of docs/simulate.md")
     text = (reference.ROOT / "docs" / "simulate.md").read_text("utf-8")
     told = pages.story(text)

@@ -41,7 +41,7 @@ def told(log: StringIO) -> list[tuple[Any, ...]]:
     return [(line["reason"], line.get("repeated")) for line in lines(log)]
 
 
-def test_lasting_trouble_is_written_once_a_minute_with_how_often_it_came(log: StringIO, seconds: list[float]) -> None:
+def test_lasting_trouble_is_written_once_a_minute_with_how_often_it_came(log, seconds):
     logger = observe.logger("test")
     for second in range(121):
         seconds[0] = second
@@ -51,7 +51,7 @@ def test_lasting_trouble_is_written_once_a_minute_with_how_often_it_came(log: St
     assert [line["frames"] for line in lines(log)] == [0, 60, 120]
 
 
-def test_another_reason_is_written_at_once(log: StringIO, seconds: list[float]) -> None:
+def test_another_reason_is_written_at_once(log, seconds):
     logger = observe.logger("test")
     for reason in ("locked", "full", "locked"):
         logger.warning("ingest.outage", reason=reason)
@@ -59,7 +59,7 @@ def test_another_reason_is_written_at_once(log: StringIO, seconds: list[float]) 
     assert told(log) == [("locked", None), ("full", None)]
 
 
-def test_trouble_that_comes_back_after_it_was_over_is_written_at_once(log: StringIO, seconds: list[float]) -> None:
+def test_trouble_that_comes_back_after_it_was_over_is_written_at_once(log, seconds):
     logger = observe.logger("test")
     logger.warning("ingest.outage", reason="locked")
     observe.say_anew()
@@ -68,7 +68,7 @@ def test_trouble_that_comes_back_after_it_was_over_is_written_at_once(log: Strin
     assert told(log) == [("locked", None), ("locked", None)]
 
 
-def test_reasons_that_are_remembered_have_a_bound(log: StringIO, seconds: list[float]) -> None:
+def test_reasons_that_are_remembered_have_a_bound(log, seconds):
     logger = observe.logger("test")
     for number in range(3 * observe._SAID_AT_MOST):
         logger.warning("ingest.outage", reason=str(number))
@@ -76,7 +76,7 @@ def test_reasons_that_are_remembered_have_a_bound(log: StringIO, seconds: list[f
     assert len(observe._said) <= observe._SAID_AT_MOST
 
 
-def test_other_events_are_written_every_time(log: StringIO, seconds: list[float]) -> None:
+def test_other_events_are_written_every_time(log, seconds):
     logger = observe.logger("test")
     for _ in range(3):
         logger.warning("device.contended", reason="x")
@@ -85,13 +85,11 @@ def test_other_events_are_written_every_time(log: StringIO, seconds: list[float]
     assert len(lines(log)) == 6
 
 
-def test_lasting_and_sampled_events_are_declared() -> None:
+def test_lasting_and_sampled_events_are_declared():
     assert set(observe.EVENTS) >= {*observe.LASTING, *observe.SAMPLED}
 
 
-def test_refusals_of_a_device_are_written_once_in_ten_seconds_with_how_often_they_came(
-    log: StringIO, seconds: list[float]
-) -> None:
+def test_refusals_of_a_device_are_written_once_in_ten_seconds_with_how_often_they_came(log, seconds):
     logger = observe.logger("gateway")
     for second in range(21):
         seconds[0] = second
@@ -105,9 +103,7 @@ def test_refusals_of_a_device_are_written_once_in_ten_seconds_with_how_often_the
     ]
 
 
-def test_bound_that_peers_meet_is_written_once_in_ten_seconds_for_each_cause(
-    log: StringIO, seconds: list[float]
-) -> None:
+def test_bound_that_peers_meet_is_written_once_in_ten_seconds_for_each_cause(log, seconds):
     logger = observe.logger("http")
     for second in range(11):
         seconds[0] = second
@@ -120,7 +116,7 @@ def test_bound_that_peers_meet_is_written_once_in_ten_seconds_for_each_cause(
     ]
 
 
-def test_sampled_lines_of_changing_addresses_have_a_bound(log: StringIO, seconds: list[float]) -> None:
+def test_sampled_lines_of_changing_addresses_have_a_bound(log, seconds):
     logger = observe.logger("gateway")
     for number in range(10_000):
         logger.info("device.refused", code=5, peer=str(number))
@@ -147,7 +143,7 @@ class FullDisk(StringIO):
             raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_line_that_a_full_disk_does_not_take_stops_no_work_and_later_lines_are_written() -> None:
+def test_line_that_a_full_disk_does_not_take_stops_no_work_and_later_lines_are_written():
     disk = FullDisk()
     observe.configure_logging(level="info", as_json=True, stream=disk)
     lines = observe.logger("test")
@@ -160,7 +156,7 @@ def test_line_that_a_full_disk_does_not_take_stops_no_work_and_later_lines_are_w
     assert [json.loads(line)["event"] for line in disk.getvalue().splitlines() if line] == ["ingest.resumed"]
 
 
-def test_threads_that_write_the_first_lines_at_once_set_up_once() -> None:
+def test_threads_that_write_the_first_lines_at_once_set_up_once():
     done: list[int] = []
 
     def slowly() -> None:

@@ -38,15 +38,15 @@ def later(late_s: float, **spent: float) -> Held:
         ({"queued": 0.06}, "processor"),
     ],
 )
-def test_cause_is_what_half_of_the_time_went_to(spent: dict[str, float], cause: str) -> None:
+def test_cause_is_what_half_of_the_time_went_to(spent, cause):
     assert later(0.1, **spent).cause == cause
 
 
-def test_tick_before_its_time_is_not_late() -> None:
+def test_tick_before_its_time_is_not_late():
     assert later(-0.004).late == 0.0
 
 
-def test_times_are_those_between_two_ticks() -> None:
+def test_times_are_those_between_two_ticks():
     passed = later(0.5, computed=0.25, others=0.125, queued=0.0625, collected=0.03125)
 
     assert (passed.late, passed.computed, passed.others) == pytest.approx((0.5, 0.25, 0.125))
@@ -59,9 +59,7 @@ def _frame_within(call: Callable[[Callable[[], Any]], Any]) -> str:
     return seen[0]
 
 
-def test_place_names_our_innermost_functions_behind_the_foreign_one_they_called(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_place_names_our_innermost_functions_behind_the_foreign_one_they_called(monkeypatch):
     def work(then: Callable[[], Any]) -> None:
         then()
 
@@ -78,7 +76,7 @@ def _wait(event: threading.Event) -> None:
     event.wait()
 
 
-def test_place_in_foreign_code_names_who_called_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_place_in_foreign_code_names_who_called_it(monkeypatch):
     monkeypatch.setattr(loop_watch, "_OURS", __file__.removesuffix("test_loop_watch.py"))
     waits = threading.Event()
     thread = threading.Thread(target=_wait, args=(waits,))
@@ -93,5 +91,5 @@ def test_place_in_foreign_code_names_who_called_it(monkeypatch: pytest.MonkeyPat
     assert ours.endswith(" _wait")
 
 
-def test_thread_that_is_gone_stands_nowhere() -> None:
+def test_thread_that_is_gone_stands_nowhere():
     assert place(None) == ""

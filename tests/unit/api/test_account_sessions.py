@@ -1,6 +1,5 @@
 """Account sessions over REST: listing one's own, ending one, all others and all; what ends access tokens."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,7 +52,7 @@ async def ids(rest: Rest, login: Login) -> list[str]:
     return [record["id"]["id"] for record in page["data"]]
 
 
-async def test_own_sessions_are_listed_newest_first_and_the_current_is_marked(app: Rest) -> None:
+async def test_own_sessions_are_listed_newest_first_and_the_current_is_marked(app):
     first, second = await logins(app, 2)
     await make(app, "lee@fleet.example")
     await pair_of(app, "lee@fleet.example")
@@ -76,7 +75,7 @@ async def test_own_sessions_are_listed_newest_first_and_the_current_is_marked(ap
     assert record["agent"].startswith("python-httpx/")
 
 
-def test_sessions_come_in_pages_by_key(tmp_path: Path) -> None:
+def test_sessions_come_in_pages_by_key(tmp_path):
     async def scenario(rest: Rest) -> tuple[list[str], list[str]]:
         login = (await logins(rest, 5))[-1]
         found: list[str] = []
@@ -95,7 +94,7 @@ def test_sessions_come_in_pages_by_key(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("later_ms", "listed"), [(604_799_999, 2), (604_800_000, 1), (604_800_001, 1)])
-async def test_expired_session_is_listed_no_more(app: Rest, later_ms: int, listed: int) -> None:
+async def test_expired_session_is_listed_no_more(app, later_ms, listed):
     user_id = await make(app)
     await pair_of(app)
     app.now_ms += later_ms
@@ -103,7 +102,7 @@ async def test_expired_session_is_listed_no_more(app: Rest, later_ms: int, liste
     assert len(await ids(app, bearer(user_id, (await pair_of(app))["token"]))) == listed
 
 
-async def test_another_log_in_ends_none_and_logging_out_ends_its_own_alone(app: Rest) -> None:
+async def test_another_log_in_ends_none_and_logging_out_ends_its_own_alone(app):
     first, second, third = await logins(app, 3)
     before = await good(app, first, second, third)
     answer = await app.post(second, "/api/auth/logout")
@@ -113,7 +112,7 @@ async def test_another_log_in_ends_none_and_logging_out_ends_its_own_alone(app: 
     assert refused[:2] == (401, 10)
 
 
-async def test_logging_out_ends_the_refresh_token_too(app: Rest) -> None:
+async def test_logging_out_ends_the_refresh_token_too(app):
     user_id = await make(app)
     pair = await pair_of(app)
     await app.post(bearer(user_id, pair["token"]), "/api/auth/logout")
@@ -122,7 +121,7 @@ async def test_logging_out_ends_the_refresh_token_too(app: Rest) -> None:
     assert found[:2] == (401, 10)
 
 
-async def test_refreshed_tokens_are_of_the_same_session(app: Rest) -> None:
+async def test_refreshed_tokens_are_of_the_same_session(app):
     user_id = await make(app)
     pair = await pair_of(app)
     later = await app.post(None, "/api/auth/token", {"refreshToken": pair["refreshToken"]})
@@ -133,7 +132,7 @@ async def test_refreshed_tokens_are_of_the_same_session(app: Rest) -> None:
     assert (before, await good(app, first, second)) == (([True, True], 1), [False, False])
 
 
-async def test_stolen_refresh_token_ends_the_access_tokens_of_its_session(app: Rest) -> None:
+async def test_stolen_refresh_token_ends_the_access_tokens_of_its_session(app):
     user_id = await make(app)
     pair, other = await pair_of(app), await pair_of(app)
     await app.post(None, "/api/auth/token", {"refreshToken": pair["refreshToken"]})
@@ -143,7 +142,7 @@ async def test_stolen_refresh_token_ends_the_access_tokens_of_its_session(app: R
     assert await good(app, *(bearer(user_id, each["token"]) for each in (pair, other))) == [False, True]
 
 
-async def test_one_session_is_ended_by_its_id(app: Rest) -> None:
+async def test_one_session_is_ended_by_its_id(app):
     first, second = await logins(app, 2)
     newest = (await ids(app, first))[0]
     await app.delete(first, f"/session/{newest}")
@@ -153,7 +152,7 @@ async def test_one_session_is_ended_by_its_id(app: Rest) -> None:
     assert again == (404, 32, "There is no session of yours with this id.")
 
 
-async def test_session_of_somebody_else_is_none(app: Rest) -> None:
+async def test_session_of_somebody_else_is_none(app):
     (kim,) = await logins(app, 1)
     stranger = await make(app, "lee@fleet.example")
     lee = bearer(stranger, (await pair_of(app, "lee@fleet.example"))["token"])
@@ -166,7 +165,7 @@ async def test_session_of_somebody_else_is_none(app: Rest) -> None:
 
 
 @pytest.mark.parametrize(("query", "left"), [({}, [False] * 3), ({"keepCurrent": "true"}, [False, True, False])])
-async def test_all_sessions_or_all_others_are_ended(app: Rest, query: dict[str, str], left: list[bool]) -> None:
+async def test_all_sessions_or_all_others_are_ended(app, query, left):
     three = await logins(app, 3)
     assert (await app.call(three[1], "DELETE", "/sessions", **query)).status_code == 200
 
@@ -175,9 +174,7 @@ async def test_all_sessions_or_all_others_are_ended(app: Rest, query: dict[str, 
 
 @pytest.mark.parametrize("warm", [False, True])
 @pytest.mark.parametrize("ending", ["link", "change", "end", "delete"])
-async def test_whatever_ends_the_sessions_of_somebody_ends_the_access_tokens(
-    app: Rest, admin: Login, ending: str, warm: bool
-) -> None:
+async def test_whatever_ends_the_sessions_of_somebody_ends_the_access_tokens(app, admin, ending, warm):
     driver = await app.person(admin, Authority.DRIVER, "lee")
     if warm:
         await good(app, driver)
@@ -195,21 +192,21 @@ async def test_whatever_ends_the_sessions_of_somebody_ends_the_access_tokens(
     assert await good(app, driver, admin) == [False, True]
 
 
-async def test_change_of_a_person_without_a_password_ends_nothing(app: Rest, admin: Login) -> None:
+async def test_change_of_a_person_without_a_password_ends_nothing(app, admin):
     driver = await app.person(admin, Authority.DRIVER, "lee")
     await app.call(admin, "PUT", f"/driver/{driver.user_id}", {"name": "Lee"})
 
     assert await good(app, driver) == [True]
 
 
-async def test_granted_account_goes_on_in_the_session_in_which_it_registers_its_company(app: Rest) -> None:
+async def test_granted_account_goes_on_in_the_session_in_which_it_registers_its_company(app):
     first, second = await logins(app, 2)
     await app.post(second, "/company", support.company_body("ace", EMAIL))
 
     assert await good(app, first, second) == [False, True]
 
 
-async def test_two_servers_refuse_at_once_what_one_of_them_ended(tmp_path: Path) -> None:
+async def test_two_servers_refuse_at_once_what_one_of_them_ended(tmp_path):
     async with support.two(tmp_path) as (here, there):
         login, other = await logins(here, 2)
         before = await good(there, login, other)

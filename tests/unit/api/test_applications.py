@@ -1,7 +1,6 @@
 """Applying for a service account, and the platform administrator's review."""
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -52,7 +51,7 @@ async def reviewer(app: Rest) -> Login:
     return await root(app)
 
 
-async def test_application_is_shown_as_it_was_sent(app: Rest, reviewer: Login) -> None:
+async def test_application_is_shown_as_it_was_sent(app, reviewer):
     record = await submitted(app, reviewer, unknown="ignored")
     listed, read = record, await app.get(reviewer, f"/application/{record['id']['id']}")
 
@@ -67,7 +66,7 @@ async def test_application_is_shown_as_it_was_sent(app: Rest, reviewer: Login) -
     }
 
 
-async def test_application_may_name_the_providers_manager_as_the_original_interface_does(app: Rest) -> None:
+async def test_application_may_name_the_providers_manager_as_the_original_interface_does(app):
     original = {"sktManagerName": "Park", "sktManagerEmail": "park@provider.example"}
 
     published = dict.fromkeys(("providerManagerName", "providerManagerEmail"))
@@ -76,7 +75,7 @@ async def test_application_may_name_the_providers_manager_as_the_original_interf
     assert [record["providerManagerName"], record["providerManagerEmail"]] == list(original.values())
 
 
-async def test_optional_fields_are_null_when_they_were_not_sent(app: Rest) -> None:
+async def test_optional_fields_are_null_when_they_were_not_sent(app):
     optional = ("department", "providerManagerName", "providerManagerEmail", "notifyHost")
 
     record = await submitted(app, await root(app), **dict.fromkeys(optional))
@@ -85,13 +84,13 @@ async def test_optional_fields_are_null_when_they_were_not_sent(app: Rest) -> No
 
 
 @pytest.mark.parametrize("name", ["serviceName", "companyName", "contactName", "mobile", "email", "introduction"])
-async def test_required_field_is_asked_for_by_name(app: Rest, name: str) -> None:
+async def test_required_field_is_asked_for_by_name(app, name):
     found = await app.refused(None, "POST", "/api/noauth/application", {**FORM, name: ""})
 
     assert found == (400, 31, f"Parameter '{name}' can't be empty!")
 
 
-async def test_answer_does_not_tell_whether_the_address_is_known(app: Rest, reviewer: Login) -> None:
+async def test_answer_does_not_tell_whether_the_address_is_known(app, reviewer):
     await app.account(EMAIL, Authority.COMPANY_ADMIN)
     first = await submitted(app, reviewer)
     second = await submitted(app, reviewer, email=EMAIL.upper(), companyName="A stranger")
@@ -100,14 +99,14 @@ async def test_answer_does_not_tell_whether_the_address_is_known(app: Rest, revi
     assert (first == second, [row.company_name for row in rows]) == (True, ["Hanbit"])
 
 
-async def test_many_applications_with_one_address_at_once_leave_one(app: Rest) -> None:
+async def test_many_applications_with_one_address_at_once_leave_one(app):
     forms = [{**FORM, "companyName": f"Company {n}"} for n in range(8)]
     answers = await asyncio.gather(*(app.post(None, "/api/noauth/application", form) for form in forms))
 
     assert (answers, len((await app.get(await root(app), "/applications", limit=10))["data"])) == ([{}] * 8, 1)
 
 
-async def test_approved_applicant_has_an_account_that_nobody_can_log_in_to_yet(app: Rest, reviewer: Login) -> None:
+async def test_approved_applicant_has_an_account_that_nobody_can_log_in_to_yet(app, reviewer):
     record = await submitted(app, reviewer)
     app.now_ms += 5
     approved = await app.post(reviewer, f"/application/{record['id']['id']}/approve")
@@ -124,7 +123,7 @@ async def test_approved_applicant_has_an_account_that_nobody_can_log_in_to_yet(a
     assert told == [(observe.SIGNAL_MAIL_DUE, "")]
 
 
-async def test_rejected_applicant_gets_a_mail_and_no_account(app: Rest, reviewer: Login) -> None:
+async def test_rejected_applicant_gets_a_mail_and_no_account(app, reviewer):
     record = await submitted(app, reviewer)
     body = {"reason": "No\nanswer"}
     rejected = await app.post(reviewer, f"/application/{record['id']['id']}/reject", body)
@@ -137,7 +136,7 @@ async def test_rejected_applicant_gets_a_mail_and_no_account(app: Rest, reviewer
 
 
 @pytest.mark.parametrize("body", [{}, {"reason": ""}, {"reason": " \n"}, {"reason": "x" * 4097}, {"reason": 7}])
-async def test_rejection_needs_a_reason(app: Rest, reviewer: Login, body: dict[str, Any]) -> None:
+async def test_rejection_needs_a_reason(app, reviewer, body):
     record = await submitted(app, reviewer)
     path = f"/application/{record['id']['id']}"
     status, code, _ = await app.refused(reviewer, "POST", f"{path}/reject", body)
@@ -147,7 +146,7 @@ async def test_rejection_needs_a_reason(app: Rest, reviewer: Login, body: dict[s
 
 @pytest.mark.parametrize("first", ["approve", "reject"])
 @pytest.mark.parametrize("second", ["approve", "reject"])
-async def test_second_decision_is_refused(app: Rest, reviewer: Login, first: str, second: str) -> None:
+async def test_second_decision_is_refused(app, reviewer, first, second):
     path = f"/application/{(await submitted(app, reviewer))['id']['id']}"
     decided = await app.post(reviewer, f"{path}/{first}", {"reason": "because"})
     status, code, _ = await app.refused(reviewer, "POST", f"{path}/{second}", {"reason": "otherwise"})
@@ -155,7 +154,7 @@ async def test_second_decision_is_refused(app: Rest, reviewer: Login, first: str
     assert (status, code, await app.get(reviewer, path) == decided, len(await mails(app))) == (400, 30, True, 1)
 
 
-async def test_administrators_deciding_at_once_leave_one_outcome(app: Rest, reviewer: Login) -> None:
+async def test_administrators_deciding_at_once_leave_one_outcome(app, reviewer):
     path = f"/application/{(await submitted(app, reviewer))['id']['id']}"
     decisions = ["approve", "reject"] * 4
     body = {"reason": "because"}
@@ -175,7 +174,7 @@ async def test_administrators_deciding_at_once_leave_one_outcome(app: Rest, revi
     )
 
 
-async def test_approval_of_an_address_that_has_an_account_is_refused_and_leaves_all_as_it_was(app: Rest) -> None:
+async def test_approval_of_an_address_that_has_an_account_is_refused_and_leaves_all_as_it_was(app):
     reviewer = await root(app)
     path = f"/application/{(await submitted(app, reviewer))['id']['id']}"
     await app.account(EMAIL.upper(), Authority.DRIVER)
@@ -197,15 +196,13 @@ async def test_approval_of_an_address_that_has_an_account_is_refused_and_leaves_
         ("GET", f"/applications?limit=1&idOffset={UNKNOWN}", (400, 31)),
     ],
 )
-async def test_review_of_what_is_not_there_is_refused(
-    app: Rest, method: str, path: str, expected: tuple[int, int]
-) -> None:
+async def test_review_of_what_is_not_there_is_refused(app, method, path, expected):
     assert (await app.refused(await root(app), method, path))[:2] == expected
 
 
 @pytest.mark.parametrize("ascending", ["false", "true"])
 @pytest.mark.parametrize("state", [None, "SUBMITTED", "REJECTED"])
-def test_pages_walk_through_all_applications_once(tmp_path: Path, ascending: str, state: str | None) -> None:
+def test_pages_walk_through_all_applications_once(tmp_path, ascending, state):
     async def scenario(rest: Rest) -> tuple[list[str], list[str]]:
         reviewer = await root(rest)
         made = []
@@ -243,7 +240,7 @@ def test_pages_walk_through_all_applications_once(tmp_path: Path, ascending: str
         f"POST /application/{UNKNOWN}/approve",
     ],
 )
-async def test_only_a_platform_administrator_reviews(app: Rest, reviewer: Login, route: str) -> None:
+async def test_only_a_platform_administrator_reviews(app, reviewer, route):
     record = await submitted(app, reviewer)
     _, admin = await app.operator("taxi")
     people = [await app.person(admin, role, role.lower()) for role in (Authority.DIRECTOR, Authority.DRIVER)]

@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -49,14 +48,14 @@ async def _log_in(rest: Rest, content: str, kind: str | None = "application/json
 SUCCESS = (200, {"token": str, "refreshToken": str})
 
 
-async def test_login_answers_two_strings_and_nothing_else(app: Rest) -> None:
+async def test_login_answers_two_strings_and_nothing_else(app):
     await _account(app, "pass")
 
     assert await _log_in(app, '{"username":"kim@fleet.example","password":"pass","more":1}') == SUCCESS
 
 
 @pytest.mark.parametrize("kind", [None, FORM, "text/plain", "application/json; charset=euc-kr", "nonsense"])
-async def test_h13_login_body_is_json_whatever_its_content_type(app: Rest, kind: str | None) -> None:
+async def test_h13_login_body_is_json_whatever_its_content_type(app, kind):
     await _account(app, "pass")
 
     assert await _log_in(app, '{"username":"KIM@fleet.example ","password":"pass"}', kind) == SUCCESS
@@ -73,15 +72,13 @@ async def test_h13_login_body_is_json_whatever_its_content_type(app: Rest, kind:
         ("a!b", "c%21b", FORM, WRONG),
     ],
 )
-async def test_form_login_is_tried_again_with_the_five_characters_decoded(
-    app: Rest, password: str, sent: str, kind: str, expected: Any
-) -> None:
+async def test_form_login_is_tried_again_with_the_five_characters_decoded(app, password, sent, kind, expected):
     await _account(app, password)
 
     assert await _log_in(app, f'{{"username":"{EMAIL}","password":"{sent}"}}', kind) == expected
 
 
-async def test_g26_unknown_user_wrong_password_and_disabled_account_get_one_answer(app: Rest) -> None:
+async def test_g26_unknown_user_wrong_password_and_disabled_account_get_one_answer(app):
     await _account(app, "pass")
     gone = await _account(app, "pass", "gone@fleet.example")
     await app.store.write(lambda tx: tx.run(update(account).where(account.c.id == gone).values(enabled=False)))
@@ -108,11 +105,11 @@ async def test_g26_unknown_user_wrong_password_and_disabled_account_get_one_answ
         ("username=x&password=y", "The body must be a JSON object: JSON is malformed: invalid character (byte 0)."),
     ],
 )
-async def test_login_with_an_unusable_body_says_what_to_mend(app: Rest, body: str, message: str) -> None:
+async def test_login_with_an_unusable_body_says_what_to_mend(app, body, message):
     assert await _log_in(app, body) == (400, 31, message)
 
 
-async def test_login_with_bytes_that_are_no_text_is_refused(app: Rest) -> None:
+async def test_login_with_bytes_that_are_no_text_is_refused(app):
     answer = await app.http.post("/api/auth/login", content=b'{"username":"\xff","password":"x"}')
 
     assert (answer.status_code, answer.json()["errorCode"]) == (400, 31)
@@ -124,7 +121,7 @@ async def _pair(rest: Rest) -> tuple[UserId, Pair]:
     return user_id, Pair(answer["token"], answer["refreshToken"])
 
 
-async def test_g25_refresh_token_gives_a_pair_that_works(app: Rest) -> None:
+async def test_g25_refresh_token_gives_a_pair_that_works(app):
     _, pair = await _pair(app)
     seen = [pair.token, pair.refresh_token]
     for _ in range(2):
@@ -137,7 +134,7 @@ async def test_g25_refresh_token_gives_a_pair_that_works(app: Rest) -> None:
     assert seen[-1] == EMAIL
 
 
-async def test_refresh_with_a_token_of_no_use_is_refused(app: Rest) -> None:
+async def test_refresh_with_a_token_of_no_use_is_refused(app):
     user_id, pair = await _pair(app)
 
     async def refused(body: Any) -> tuple[int, int]:
@@ -165,14 +162,14 @@ async def test_refresh_with_a_token_of_no_use_is_refused(app: Rest) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["Bearer ", "bearer ", "BEARER ", "Bearer   ", " Bearer \t"])
-async def test_token_header_takes_any_letter_case_and_any_blanks(app: Rest, scheme: str) -> None:
+async def test_token_header_takes_any_letter_case_and_any_blanks(app, scheme):
     _, pair = await _pair(app)
     headers = {"x-AUTHORIZATION": scheme + pair.token}
 
     assert (await app.http.get("/api/auth/user", headers=headers)).status_code == 200
 
 
-async def test_request_without_a_good_token_is_refused(app: Rest) -> None:
+async def test_request_without_a_good_token_is_refused(app):
     user_id, pair = await _pair(app)
 
     async def refused(headers: dict[str, str]) -> tuple[int, int]:
@@ -197,7 +194,7 @@ async def test_request_without_a_good_token_is_refused(app: Rest) -> None:
     assert [*outcomes, await refused(good)] == [(401, 10)] * 6 + [(401, 11), (401, 10)]
 
 
-async def test_own_record_is_shown_to_every_role(app: Rest) -> None:
+async def test_own_record_is_shown_to_every_role(app):
     company, admin = await app.operator("taxi")
     company_id = CompanyId(company["id"]["id"])
     people: list[Login] = [admin, await app.account("root@x.example", Authority.SYS_ADMIN)]
@@ -209,7 +206,7 @@ async def test_own_record_is_shown_to_every_role(app: Rest) -> None:
     assert [record["id"]["id"] for record in shown] == [login.user_id for login in people]
 
 
-async def test_login_storm_above_the_waiting_room_is_answered_429_and_the_rest_is_served(app: Rest) -> None:
+async def test_login_storm_above_the_waiting_room_is_answered_429_and_the_rest_is_served(app):
     await _account(app, "pass")
     small = Passwords(structs.replace(support.CHEAP, workers=1, waiting=1))
     transport = httpx.ASGITransport(app=support.application(changed(app.contexts, passwords=small)))  # type: ignore[arg-type]
@@ -273,9 +270,7 @@ async def _flooded(rest: Rest, strangers: list[tuple[str, str]], last: tuple[str
 
 @pytest.mark.parametrize("named", ["owner", "anybody"])
 @pytest.mark.parametrize("restarted", [False, True])
-async def test_owner_gets_in_from_a_known_address_while_strangers_flood_the_hashes(
-    app: Rest, named: str, restarted: bool
-) -> None:
+async def test_owner_gets_in_from_a_known_address_while_strangers_flood_the_hashes(app, named, restarted):
     strangers = [(EMAIL if named == "owner" else f"u{n}@x.example", f"198.51.100.{n}") for n in range(30)]
 
     await _account(app, "pass")
@@ -288,7 +283,7 @@ async def test_owner_gets_in_from_a_known_address_while_strangers_flood_the_hash
     assert (await _flooded(app, strangers, (EMAIL, HOME)))[1] == 200
 
 
-async def test_flooding_strangers_learn_nothing_of_the_accounts_that_they_name(app: Rest) -> None:
+async def test_flooding_strangers_learn_nothing_of_the_accounts_that_they_name(app):
     """An account that signed in lately and a name that no account has are served and turned away alike."""
 
     user_id = await _account(app, "right")
@@ -306,7 +301,7 @@ async def test_flooding_strangers_learn_nothing_of_the_accounts_that_they_name(a
 
 @pytest.mark.parametrize("whole", [False, True], ids=["in pieces", "with its head"])
 @pytest.mark.parametrize(("path", "most"), [("/api/auth/login", 16_384), ("/api/noauth/resetPasswordByEmail", 65_536)])
-def test_body_that_needs_no_account_is_bounded(tmp_path: Path, path: str, most: int, whole: bool) -> None:
+def test_body_that_needs_no_account_is_bounded(tmp_path, path, most, whole):
     async def scenario(rest: Rest) -> list[int]:
         async def app(scope: Any, receive: Any, send: Any) -> None:
             await served({**scope, "extensions": {CAME_WHOLE: {}} if whole else {}}, receive, send)

@@ -10,7 +10,7 @@ async def _listed(app, owner, **query):
     return [record["toCompanyName"] for record in page["data"]]
 
 
-async def test_candidate_is_answered_and_listed_with_every_field(app: rest.Rest, of):
+async def test_candidate_is_answered_and_listed_with_every_field(app, of):
     new = await delegating.register(app, of.owner, of.borrower)
     page = await app.get(of.owner, f"/company/{of.owner.company_id}/relation/companies", limit=1)
 
@@ -27,7 +27,7 @@ async def test_candidate_is_answered_and_listed_with_every_field(app: rest.Rest,
     assert page == {"data": [new], "nextPageLink": None, "hasNext": False}
 
 
-async def test_candidate_may_be_named_by_an_id_object_or_a_bare_uuid_in_either_case(app: rest.Rest, of):
+async def test_candidate_may_be_named_by_an_id_object_or_a_bare_uuid_in_either_case(app, of):
     path = delegating.candidates(of.owner)
     found = [
         (await app.post(of.owner, path, {"toCompanyId": named}))["toCompanyName"]
@@ -37,7 +37,7 @@ async def test_candidate_may_be_named_by_an_id_object_or_a_bare_uuid_in_either_c
     assert found == ["Borrower", "Below", "Ace"]
 
 
-async def test_candidate_without_a_usable_id_is_refused(app: rest.Rest, of):
+async def test_candidate_without_a_usable_id_is_refused(app, of):
     path = delegating.candidates(of.owner)
     bodies = (
         None,
@@ -53,7 +53,7 @@ async def test_candidate_without_a_usable_id_is_refused(app: rest.Rest, of):
     assert refused[2][2] == "Parameter 'toCompanyId' can't be empty!"
 
 
-async def test_rule_1_candidate_is_another_company_of_the_same_service_type_and_registered_once(app: rest.Rest, of):
+async def test_rule_1_candidate_is_another_company_of_the_same_service_type_and_registered_once(app, of):
     path = delegating.candidates(of.owner)
     first = await delegating.register(app, of.owner, of.borrower)
     refused = [
@@ -65,7 +65,7 @@ async def test_rule_1_candidate_is_another_company_of_the_same_service_type_and_
     assert await _listed(app, of.owner) == [first["toCompanyName"]]
 
 
-async def test_candidates_are_the_own_companys_business_alone(app: rest.Rest, of):
+async def test_candidates_are_the_own_companys_business_alone(app, of):
     await delegating.register(app, of.owner, of.borrower)
     people = [await delegating.director(app, of.owner, "director"), await delegating.driver(app, of.owner, "driver")]
     calls = (
@@ -77,7 +77,7 @@ async def test_candidates_are_the_own_companys_business_alone(app: rest.Rest, of
     assert {(await app.refused(login, *call))[:2] for login in logins for call in calls} == {(403, 20)}
 
 
-async def test_candidates_are_listed_by_the_company_and_its_operator(app: rest.Rest, of):
+async def test_candidates_are_listed_by_the_company_and_its_operator(app, of):
     await delegating.register(app, of.owner, of.borrower)
     people = [await delegating.director(app, of.owner, "director"), await delegating.driver(app, of.owner, "driver")]
     path = f"/company/{of.owner.company_id}/relation/companies?limit=1"
@@ -88,7 +88,7 @@ async def test_candidates_are_listed_by_the_company_and_its_operator(app: rest.R
     assert refused == {(403, 20)}
 
 
-async def test_candidate_checks_come_in_the_published_order(app: rest.Rest, of):
+async def test_candidate_checks_come_in_the_published_order(app, of):
     relation = f"/company/{of.owner.company_id}/relation"
     checks = [
         ((None, "POST", "/company/x/relation/company", {}), (401, 10)),
@@ -109,9 +109,7 @@ async def test_candidate_checks_come_in_the_published_order(app: rest.Rest, of):
         assert (await app.refused(*call))[:2] == refusal, call
 
 
-async def test_rule_1_company_that_received_a_vehicle_is_a_delegated_company_until_the_last_is_taken_back(
-    app: rest.Rest, of
-):
+async def test_rule_1_company_that_received_a_vehicle_is_a_delegated_company_until_the_last_is_taken_back(app, of):
     seen = []
 
     async def look():
@@ -141,7 +139,7 @@ async def test_rule_1_company_that_received_a_vehicle_is_a_delegated_company_unt
     assert again[:2] == (400, 31)
 
 
-async def test_candidate_is_removed_but_not_while_it_holds_vehicles(app: rest.Rest, of):
+async def test_candidate_is_removed_but_not_while_it_holds_vehicles(app, of):
     vehicle_id = await delegating.new_vehicle(app, of.owner)
     path = f"{delegating.candidates(of.owner)}/{of.borrower.company_id}"
     await delegating.register(app, of.owner, of.borrower)
@@ -158,7 +156,7 @@ async def test_candidate_is_removed_but_not_while_it_holds_vehicles(app: rest.Re
     assert (holding[:2], removed.json(), twice[:2], stranger[:2]) == ((400, 30), {}, (404, 32), (400, 30))
 
 
-async def test_operator_that_is_registered_stays_a_candidate_whatever_it_has_automatically(app: rest.Rest, of):
+async def test_operator_that_is_registered_stays_a_candidate_whatever_it_has_automatically(app, of):
     await delegating.new_vehicle(app, of.owner)
     await delegating.register(app, of.owner, of.operator)
     listed = await _listed(app, of.owner), await _listed(app, of.owner, delegated="true")
@@ -167,7 +165,7 @@ async def test_operator_that_is_registered_stays_a_candidate_whatever_it_has_aut
     assert (listed, removed.status_code) == ((["Ace"], []), 200)
 
 
-async def test_candidates_of_the_same_name_are_paged_by_name_then_id(app: rest.Rest):
+async def test_candidates_of_the_same_name_are_paged_by_name_then_id(app):
     _, operator = await app.operator("ace", name="Ace")
     for number, name in enumerate(("Twin", "Twin", "Alpha", "Twin")):
         _, partner = await app.partner(operator, f"p{number}@x.example", name=name)

@@ -13,7 +13,7 @@ from tripline.http.application import create_app
 from tripline.http.context import Process
 from tripline.language.phrases import phrase, verbatim
 from tripline.services.doctor import Finding
-from tripline.services.readiness import Report, Status
+from tripline.services.readiness import Report
 
 pytestmark = pytest.mark.once("what health answers, and to whom")
 
@@ -28,12 +28,12 @@ async def _statuses(rest: Rest, peer: str, *, ready: bool = True, headers: Any =
 
 
 @pytest.mark.parametrize("peer", ["127.0.0.1", "127.8.9.10", "::1", "::ffff:127.0.0.1"])
-async def test_health_is_answered_to_loopback(app: Rest, peer: str) -> None:
+async def test_health_is_answered_to_loopback(app, peer):
     assert await _statuses(app, peer) == [200, 200, 200]
 
 
 @pytest.mark.parametrize("peer", ["10.0.0.1", "::2", "::ffff:10.0.0.1", "testclient", ""])
-async def test_health_is_hidden_from_everybody_else(app: Rest, peer: str) -> None:
+async def test_health_is_hidden_from_everybody_else(app, peer):
     assert await _statuses(app, peer) == [404, 404, 404]
 
 
@@ -41,7 +41,7 @@ async def test_health_is_hidden_from_everybody_else(app: Rest, peer: str) -> Non
     "header",
     ["X-Forwarded-For", "Forwarded", "Via", "X-Real-IP", "X-Forwarded-Host", "X-Forwarded-Proto", "True-Client-IP"],
 )
-async def test_health_is_hidden_behind_a_proxy(app: Rest, header: str) -> None:
+async def test_health_is_hidden_behind_a_proxy(app, header):
     assert await _statuses(app, "127.0.0.1", headers={header: "127.0.0.1"}) == [404, 404, 404]
 
 
@@ -66,22 +66,20 @@ async def test_health_is_hidden_behind_a_proxy(app: Rest, header: str) -> None:
         ("", False),
     ],
 )
-async def test_health_is_answered_under_names_of_this_machine_and_of_its_public_address(
-    app: Rest, host: str, shown: bool
-) -> None:
+async def test_health_is_answered_under_names_of_this_machine_and_of_its_public_address(app, host, shown):
     app.change(public_url="https://fleet.example/")
 
     assert await _statuses(app, "127.0.0.1", headers={"Host": host}, paths=PATHS[:2]) == [200 if shown else 404] * 2
 
 
-async def test_health_is_hidden_when_one_of_two_names_is_foreign(app: Rest) -> None:
+async def test_health_is_hidden_when_one_of_two_names_is_foreign(app):
     found = await _statuses(app, "127.0.0.1", headers=[("Host", "evil.example"), ("Host", "127.0.0.1")])
 
     assert found == [404, 404, 404]
 
 
 @pytest.mark.parametrize(("public_url", "status"), [("https://fleet.example", 200), ("", 404)])
-async def test_process_without_rest_answers_health_under_its_public_name(public_url: str, status: int) -> None:
+async def test_process_without_rest_answers_health_under_its_public_name(public_url, status):
     process = Process(
         ready=lambda: Report("ready", ()), clock=lambda: support.NOW_MS, api_port=None, public_url=public_url
     )
@@ -93,7 +91,7 @@ async def test_process_without_rest_answers_health_under_its_public_name(public_
 
 
 @pytest.mark.parametrize(("status", "code"), [("ready", 200), ("failing", 503), ("starting", 503), ("stopping", 503)])
-async def test_ready_says_of_each_check_how_it_is(app: Rest, status: Status, code: int) -> None:
+async def test_ready_says_of_each_check_how_it_is(app, status, code):
     report = Report(
         status,
         (
@@ -117,12 +115,12 @@ async def test_ready_says_of_each_check_how_it_is(app: Rest, status: Status, cod
     }
 
 
-async def test_ready_is_503_while_a_listener_is_closed(app: Rest) -> None:
+async def test_ready_is_503_while_a_listener_is_closed(app):
     assert await _statuses(app, "127.0.0.1", ready=False) == [200, 503, 200]
 
 
 @pytest.mark.parametrize(("asked", "statuses"), [(8080, [200, 200, 200]), (9901, [404, 404, 404])])
-async def test_health_is_answered_on_the_api_port_alone(app: Rest, asked: int, statuses: list[int]) -> None:
+async def test_health_is_answered_on_the_api_port_alone(app, asked, statuses):
     served = support.application(changed(app.contexts, ready=lambda: Report("ready", ()), api_port=8080))
     transport = httpx.ASGITransport(app=served)
     async with httpx.AsyncClient(transport=transport, base_url=f"http://127.0.0.1:{asked}") as http:
@@ -131,7 +129,7 @@ async def test_health_is_answered_on_the_api_port_alone(app: Rest, asked: int, s
     assert found == statuses
 
 
-async def test_process_without_rest_answers_health_alone() -> None:
+async def test_process_without_rest_answers_health_alone():
     process = Process(ready=lambda: Report("ready", ()), clock=lambda: support.NOW_MS, api_port=None, public_url="")
     transport = httpx.ASGITransport(app=create_app((health,), {"process": process}))
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
@@ -147,7 +145,7 @@ def _count(route: str, status: str) -> float:
     return sum(sample.value for sample in samples if sample.name.endswith("_count") and sample.labels == labels)
 
 
-async def test_request_is_counted_by_route_template_and_status(app: Rest) -> None:
+async def test_request_is_counted_by_route_template_and_status(app):
     template = "/api/tre/v1_3/trip/{tripId}/analytics/drivingScore"
     before = _count(template, "401"), _count("unmatched", "404")
 

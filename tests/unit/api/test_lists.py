@@ -1,7 +1,5 @@
 """Every list: the order of its checks, its offsets, its search."""
 
-from typing import Any
-
 import pytest
 from tests.support import journeys, rest, scores
 from tests.support.rest import Login, Rest
@@ -64,7 +62,7 @@ def _asking(path: str, query: str) -> str:
 LISTS = {"vehicles", "sensors", "trips", "microtrips", "scores", "events"}
 
 
-async def test_h10_id_offset_is_exclusive_and_must_name_an_item_of_this_very_list(app: Rest) -> None:
+async def test_h10_id_offset_is_exclusive_and_must_name_an_item_of_this_very_list(app):
     owner, lists = await _fleet(app, "taxi")
     _, foreign = await _fleet(app, "bus")
     found = {}
@@ -83,7 +81,7 @@ async def test_h10_id_offset_is_exclusive_and_must_name_an_item_of_this_very_lis
         assert refused == [(400, 31, "Parameter 'idOffset' does not name an item of this list.")] * 2, name
 
 
-async def test_query_of_a_foreign_list_is_not_looked_at(app: Rest) -> None:
+async def test_query_of_a_foreign_list_is_not_looked_at(app):
     owner, lists = await _fleet(app, "taxi")
     _, stranger = await app.operator("bus")
     found = {}
@@ -107,9 +105,7 @@ async def test_query_of_a_foreign_list_is_not_looked_at(app: Rest) -> None:
         ("", 5),
     ],
 )
-async def test_text_search_finds_beginnings_in_any_letter_case_of_any_script(
-    app: Rest, search: str, found: Any
-) -> None:
+async def test_text_search_finds_beginnings_in_any_letter_case_of_any_script(app, search, found):
     _, owner = await app.operator("taxi")
     for number in ("ÉCOLE 1", "école 2", "Я 3", "가 4", "x%"):
         await app.post(owner, "/vehicle", {"vehicleNo": number, "mileage": 1})
@@ -120,7 +116,7 @@ async def test_text_search_finds_beginnings_in_any_letter_case_of_any_script(
 
 
 @pytest.mark.parametrize("limit", [99, 100, 1000])
-async def test_page_is_the_same_on_the_loop_and_on_a_reader_thread(app: Rest, limit: int) -> None:
+async def test_page_is_the_same_on_the_loop_and_on_a_reader_thread(app, limit):
     owner, lists = await _fleet(app, "taxi")
     pages = [await app.get(owner, _asking(path, f"limit={limit}")) for path, _ in lists.values()]
     seen = [[row["id"]["id"] for row in page["data"]] for page in pages] + [items for _, items in lists.values()]

@@ -45,7 +45,7 @@ async def code(rest: Rest, login: Login | None, path: str, body: Any) -> tuple[i
     return status, error
 
 
-async def test_changed_password_works_and_ends_every_session(app: Rest) -> None:
+async def test_changed_password_works_and_ends_every_session(app):
     login = await make(app)
     pair = await app.post(None, "/api/auth/login", {"username": EMAIL, "password": OLD})
     app.now_ms += 1
@@ -80,22 +80,20 @@ async def test_changed_password_works_and_ends_every_session(app: Rest) -> None:
         ({"currentPassword": 7, "newPassword": NEW}, None),
     ],
 )
-async def test_change_that_cannot_be_made_says_why_and_changes_nothing(
-    app: Rest, body: dict[str, Any], message: str | None
-) -> None:
+async def test_change_that_cannot_be_made_says_why_and_changes_nothing(app, body, message):
     login = await make(app)
     status, error, text = await app.refused(login, "POST", "/api/auth/changePassword", body)
 
     assert (status, error, message is None or text == message, await opens(app, OLD)) == (400, 31, True, True)
 
 
-async def test_change_without_a_token_is_refused(app: Rest) -> None:
+async def test_change_without_a_token_is_refused(app):
     found = await code(app, None, "/api/auth/changePassword", {"currentPassword": OLD, "newPassword": NEW})
 
     assert found == (401, 10)
 
 
-async def test_wrong_current_passwords_make_the_account_wait(app: Rest) -> None:
+async def test_wrong_current_passwords_make_the_account_wait(app):
     login = await make(app)
     body = {"currentPassword": "wrong", "newPassword": NEW}
     found = [await code(app, login, "/api/auth/changePassword", body) for _ in range(6)]
@@ -103,7 +101,7 @@ async def test_wrong_current_passwords_make_the_account_wait(app: Rest) -> None:
     assert found == [(400, 31)] * 5 + [(429, 2)]
 
 
-async def test_two_changes_at_once_have_one_winner(app: Rest) -> None:
+async def test_two_changes_at_once_have_one_winner(app):
     login = await make(app)
     bodies = [{"currentPassword": OLD, "newPassword": f"new pass phrase {n}"} for n in range(4)]
     answers = await asyncio.gather(*(app.call(login, "POST", "/api/auth/changePassword", b) for b in bodies))
@@ -122,7 +120,7 @@ async def outbox(rest: Rest) -> list[tuple[str, str]]:
     return [tuple(row) for row in rows]
 
 
-async def test_reset_of_a_known_and_an_unknown_address_does_the_same(app: Rest) -> None:
+async def test_reset_of_a_known_and_an_unknown_address_does_the_same(app):
     await make(app)
     emails = [EMAIL, "nobody@fleet.example"]
     answers = [await app.post(None, "/api/noauth/resetPasswordByEmail", {"email": email}) for email in emails]
@@ -132,7 +130,7 @@ async def test_reset_of_a_known_and_an_unknown_address_does_the_same(app: Rest) 
     assert app.signals.told == [(observe.SIGNAL_MAIL_DUE, "")] * 2
 
 
-async def test_resets_of_one_account_stop_in_silence(app: Rest) -> None:
+async def test_resets_of_one_account_stop_in_silence(app):
     answers = [
         await app.post(None, "/api/noauth/resetPasswordByEmail", {"email": email})
         for email in (EMAIL, EMAIL.upper(), f" {EMAIL}"[1:], EMAIL)
@@ -145,11 +143,11 @@ async def test_resets_of_one_account_stop_in_silence(app: Rest) -> None:
 
 
 @pytest.mark.parametrize("body", [{}, {"email": ""}, {"email": "no address"}, {"email": 7}])
-async def test_reset_without_an_address_is_refused(app: Rest, body: dict[str, Any]) -> None:
+async def test_reset_without_an_address_is_refused(app, body):
     assert await code(app, None, "/api/noauth/resetPasswordByEmail", body) == (400, 31)
 
 
-async def test_forms_of_one_address_are_limited_together(app: Rest) -> None:
+async def test_forms_of_one_address_are_limited_together(app):
     limits = Limits(accounts=config.Accounts(applications_per_hour=2), rest=config.Rest())
     limited = support.application(changed(app.contexts, limits=limits))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app=limited), base_url="http://x") as http:  # type: ignore[arg-type]
@@ -161,7 +159,7 @@ async def test_forms_of_one_address_are_limited_together(app: Rest) -> None:
     assert seen == [(0, ""), (0, ""), (2, "1800")]
 
 
-async def test_link_sets_the_password_once_and_ends_every_session(app: Rest) -> None:
+async def test_link_sets_the_password_once_and_ends_every_session(app):
     login = await make(app)
     await opens(app, OLD)
     token = await link(app, login.user_id)
@@ -175,7 +173,7 @@ async def test_link_sets_the_password_once_and_ends_every_session(app: Rest) -> 
 
 
 @pytest.mark.parametrize(("later_ms", "good"), [(24 * 3_600_000 - 1, True), (24 * 3_600_000, False)])
-async def test_link_is_good_for_its_hours(app: Rest, later_ms: int, good: bool) -> None:
+async def test_link_is_good_for_its_hours(app, later_ms, good):
     token = await link(app, (await make(app)).user_id)
     app.now_ms += later_ms
     body = {"token": token, "password": NEW}
@@ -183,7 +181,7 @@ async def test_link_is_good_for_its_hours(app: Rest, later_ms: int, good: bool) 
     assert (await app.call(None, "POST", "/api/noauth/setPassword", body)).status_code == (200 if good else 400)
 
 
-async def test_newer_link_replaces_the_older(app: Rest) -> None:
+async def test_newer_link_replaces_the_older(app):
     login = await make(app)
     tokens = [await link(app, login.user_id) for _ in range(2)]
     bodies = [{"token": token, "password": NEW} for token in tokens]
@@ -192,7 +190,7 @@ async def test_newer_link_replaces_the_older(app: Rest) -> None:
     assert found == [400, 200]
 
 
-async def test_link_of_a_disabled_account_is_refused(app: Rest) -> None:
+async def test_link_of_a_disabled_account_is_refused(app):
     user_id = (await make(app)).user_id
     token = await link(app, user_id)
     await app.store.write(lambda tx: tx.run(update(account).where(account.c.id == user_id).values(enabled=False)))
@@ -200,7 +198,7 @@ async def test_link_of_a_disabled_account_is_refused(app: Rest) -> None:
     assert await code(app, None, "/api/noauth/setPassword", {"token": token, "password": NEW}) == (400, 31)
 
 
-async def test_short_password_does_not_use_the_link_up(app: Rest) -> None:
+async def test_short_password_does_not_use_the_link_up(app):
     token = await link(app, (await make(app)).user_id)
     short = await code(app, None, "/api/noauth/setPassword", {"token": token, "password": "1234567"})
 
@@ -208,7 +206,7 @@ async def test_short_password_does_not_use_the_link_up(app: Rest) -> None:
     assert await app.post(None, "/api/noauth/setPassword", {"token": token, "password": "12345678"}) == {}
 
 
-async def test_link_used_twice_at_once_sets_one_password(app: Rest) -> None:
+async def test_link_used_twice_at_once_sets_one_password(app):
     token = await link(app, (await make(app)).user_id)
     bodies = [{"token": token, "password": f"new pass phrase {n}"} for n in range(4)]
     answers = await asyncio.gather(*(app.call(None, "POST", "/api/noauth/setPassword", b) for b in bodies))
@@ -218,7 +216,7 @@ async def test_link_used_twice_at_once_sets_one_password(app: Rest) -> None:
     assert opened == [a.status_code == 200 for a in answers]
 
 
-async def test_owner_who_set_a_password_does_not_wait_for_earlier_failures(app: Rest) -> None:
+async def test_owner_who_set_a_password_does_not_wait_for_earlier_failures(app):
     login = await make(app)
     for _ in range(5):
         await opens(app, "wrong")

@@ -68,7 +68,7 @@ def path(admin):
     return f"/company/{admin.company_id}/push"
 
 
-async def test_counts_are_those_of_the_company(app: rest.Rest, admin, path):
+async def test_counts_are_those_of_the_company(app, admin, path):
     none = await app.get(admin, path)
     _, other = await app.partner(admin, "p@p.example")
     await parked(app, other.company_id, 2)
@@ -102,9 +102,7 @@ async def unconfirmed(app, company_id, count, **how):
     return ids
 
 
-async def test_m3_receivers_that_never_answer_are_shown_in_words_with_their_unconfirmed_messages(
-    app: rest.Rest, admin, path
-):
+async def test_m3_receivers_that_never_answer_are_shown_in_words_with_their_unconfirmed_messages(app, admin, path):
     _, other = await app.partner(admin, "p@p.example")
     await unconfirmed(app, other.company_id, 1)
     await unconfirmed(app, admin.company_id, 3)
@@ -121,7 +119,7 @@ async def test_m3_receivers_that_never_answer_are_shown_in_words_with_their_unco
 
 
 @pytest.mark.parametrize(("body", "sent"), [({}, 1), ({"unconfirmed": False}, 1), ({"unconfirmed": True}, 3)])
-async def test_unconfirmed_messages_are_sent_again_when_they_are_named(app: rest.Rest, admin, path, body, sent):
+async def test_unconfirmed_messages_are_sent_again_when_they_are_named(app, admin, path, body, sent):
     await parked(app, admin.company_id, 1)
     await unconfirmed(app, admin.company_id, 3)
 
@@ -129,7 +127,7 @@ async def test_unconfirmed_messages_are_sent_again_when_they_are_named(app: rest
     assert (await app.get(admin, path))["waiting"] == sent
 
 
-async def test_resend_and_another_address_are_written_down_and_told_to_every_process(app: rest.Rest, admin, path):
+async def test_resend_and_another_address_are_written_down_and_told_to_every_process(app, admin, path):
     company_id = admin.company_id
     key = (company_id, Channel.NOTIFY)
     await unconfirmed(app, company_id, 1)
@@ -163,7 +161,7 @@ async def test_resend_and_another_address_are_written_down_and_told_to_every_pro
     assert rpc_readdressed_ms == 0
 
 
-async def test_error_of_what_waits_comes_before_that_of_what_was_given_up(app: rest.Rest, admin, path):
+async def test_error_of_what_waits_comes_before_that_of_what_was_given_up(app, admin, path):
     await parked(app, admin.company_id, 1)
     await waiting(app, admin.company_id, 1)
     [row] = await app.store.read(lambda tx: tx.all(select(push_outbox.c.no).where(push_outbox.c.parked_ms.is_(None))))
@@ -173,7 +171,7 @@ async def test_error_of_what_waits_comes_before_that_of_what_was_given_up(app: r
     assert (await app.get(admin, path))["lastError"] == "The connection failed: Connection refused."
 
 
-async def test_parked_message_is_told_without_what_it_says(app: rest.Rest, admin, path):
+async def test_parked_message_is_told_without_what_it_says(app, admin, path):
     ids = await parked(app, admin.company_id, 1, channel=Channel.RPC_NOTIFY)
     (message_id,), data, now_ms = ids, (await app.get(admin, f"{path}/parked", limit=5))["data"], app.now_ms
 
@@ -193,7 +191,7 @@ async def test_parked_message_is_told_without_what_it_says(app: rest.Rest, admin
 
 
 @pytest.mark.parametrize("ascending", [True, False])
-async def test_parked_messages_are_paged(app: rest.Rest, admin, path, ascending):
+async def test_parked_messages_are_paged(app, admin, path, ascending):
     ids = await parked(app, admin.company_id, 5)
     _, other = await app.partner(admin, "p@p.example")
     await parked(app, other.company_id, 2)
@@ -207,7 +205,7 @@ async def test_parked_messages_are_paged(app: rest.Rest, admin, path, ascending)
     assert list(itertools.chain(*seen)) == (ids if ascending else ids[::-1])
 
 
-async def test_parked_messages_of_a_time_are_listed(app: rest.Rest, admin, path):
+async def test_parked_messages_of_a_time_are_listed(app, admin, path):
     began_ms = app.now_ms
     ids = []
     for _ in range(3):
@@ -218,7 +216,7 @@ async def test_parked_messages_of_a_time_are_listed(app: rest.Rest, admin, path)
     assert [record["id"]["id"] for record in page["data"]] == ids[1:2]
 
 
-async def test_offset_that_is_no_parked_message_of_the_company_is_refused(app: rest.Rest, admin, path):
+async def test_offset_that_is_no_parked_message_of_the_company_is_refused(app, admin, path):
     _, other = await app.partner(admin, "p@p.example")
     (foreign,) = await parked(app, other.company_id, 1)
     found = [
@@ -233,7 +231,7 @@ async def still_parked(app, admin, path):
     return [record["id"]["id"] for record in page["data"]]
 
 
-async def test_messages_that_are_named_are_sent_again_behind_what_waits(app: rest.Rest, admin, path):
+async def test_messages_that_are_named_are_sent_again_behind_what_waits(app, admin, path):
     ids = await parked(app, admin.company_id, 3)
     (before,) = await waiting(app, admin.company_id, 1)
     app.signals.told.clear()
@@ -250,7 +248,7 @@ async def test_messages_that_are_named_are_sent_again_behind_what_waits(app: res
     assert told == [observe.SIGNAL_COMPANY_CHANGED, observe.SIGNAL_PUSH_DUE, observe.SIGNAL_RESEND_DUE]
 
 
-async def test_waiting_messages_that_a_request_releases_are_counted_apart(app: rest.Rest, admin, path):
+async def test_waiting_messages_that_a_request_releases_are_counted_apart(app, admin, path):
     await waiting(app, admin.company_id, 449)
     none = await app.post(admin, f"{path}/resend", {})
     await parked(app, admin.company_id, 2)
@@ -260,7 +258,7 @@ async def test_waiting_messages_that_a_request_releases_are_counted_apart(app: r
     assert await app.post(admin, f"{path}/resend", {}) == {"count": 0, "released": 451}
 
 
-async def test_messages_about_a_sensor_or_all_are_sent_again(app: rest.Rest, admin, path):
+async def test_messages_about_a_sensor_or_all_are_sent_again(app, admin, path):
     ids = await parked(app, admin.company_id, 6)
     of_sensor = await app.post(admin, f"{path}/resend", {"sensorId": SENSORS[1]})
     left = await still_parked(app, admin, path)
@@ -270,7 +268,7 @@ async def test_messages_about_a_sensor_or_all_are_sent_again(app: rest.Rest, adm
     assert left == [each for place, each in enumerate(ids) if place % 3 != 1]
 
 
-async def test_more_messages_than_one_transaction_takes_are_all_sent_again(app: rest.Rest, admin, path):
+async def test_more_messages_than_one_transaction_takes_are_all_sent_again(app, admin, path):
     ids = await parked(app, admin.company_id, 1_203)
     answer = await app.post(admin, f"{path}/resend", {})
     rows = await app.store.read(lambda tx: tx.all(select(push_outbox.c.id).order_by(push_outbox.c.no)))
@@ -291,7 +289,7 @@ async def until_done(app):
 @pytest.mark.parametrize("make", [parked, unconfirmed])
 @pytest.mark.parametrize(("count", "at_once"), [(3, 3), (4, 4), (5, 4), (11, 4)])
 async def test_request_puts_a_bounded_number_in_line_and_the_rest_follows(
-    app: rest.Rest, admin, path, monkeypatch, make, count, at_once
+    app, admin, path, monkeypatch, make, count, at_once
 ):
     monkeypatch.setattr(resender, "STEP", 2)
     monkeypatch.setattr(resender, "AT_ONCE", 4)
@@ -313,7 +311,7 @@ async def test_request_puts_a_bounded_number_in_line_and_the_rest_follows(
     assert [each[make.__name__] for each in counts] == [0, 1]
 
 
-async def test_request_begins_no_step_after_its_time_but_ends_what_is_named(app: rest.Rest, admin, path, monkeypatch):
+async def test_request_begins_no_step_after_its_time_but_ends_what_is_named(app, admin, path, monkeypatch):
     monkeypatch.setattr(resender, "STEP", 1)
     monkeypatch.setattr(resender, "AT_ONCE_S", -1.0)
 
@@ -329,7 +327,7 @@ async def test_request_begins_no_step_after_its_time_but_ends_what_is_named(app:
     assert await still_parked(app, admin, path) == []
 
 
-async def test_rest_is_what_was_asked_for_and_not_what_was_given_up_later(app: rest.Rest, admin, path, monkeypatch):
+async def test_rest_is_what_was_asked_for_and_not_what_was_given_up_later(app, admin, path, monkeypatch):
     monkeypatch.setattr(resender, "AT_ONCE_S", -1.0)
 
     ids = await parked(app, admin.company_id, 6)
@@ -347,7 +345,7 @@ async def test_rest_is_what_was_asked_for_and_not_what_was_given_up_later(app: r
     assert still == [each for place, each in enumerate(ids) if place % 3 != 1] + later
 
 
-async def test_rest_goes_with_its_company(app: rest.Rest, admin, monkeypatch):
+async def test_rest_goes_with_its_company(app, admin, monkeypatch):
     monkeypatch.setattr(resender, "AT_ONCE_S", -1.0)
 
     record, partner = await app.partner(admin, "p@p.example")
@@ -359,7 +357,7 @@ async def test_rest_goes_with_its_company(app: rest.Rest, admin, monkeypatch):
     assert (len(before), await app.store.read(lambda tx: tx.all(select(push_resend)))) == (1, [])
 
 
-async def test_messages_of_another_company_are_not_sent_again(app: rest.Rest, admin, path):
+async def test_messages_of_another_company_are_not_sent_again(app, admin, path):
     _, other = await app.partner(admin, "p@p.example")
     foreign = await parked(app, other.company_id, 2)
     named = await app.post(admin, f"{path}/resend", {"ids": foreign})
@@ -372,7 +370,7 @@ async def test_messages_of_another_company_are_not_sent_again(app: rest.Rest, ad
 @pytest.mark.parametrize(
     "body", [{"ids": ["x"]}, {"ids": "x"}, {"ids": [UNKNOWN] * 1_001}, {"sensorId": "x"}, {"ids": [1]}, []]
 )
-async def test_request_to_send_again_that_is_wrong_is_refused(app: rest.Rest, admin, path, body):
+async def test_request_to_send_again_that_is_wrong_is_refused(app, admin, path, body):
     await parked(app, admin.company_id, 1)
 
     assert (await app.refused(admin, "POST", f"{path}/resend", body))[:2] == (400, 31)
@@ -380,11 +378,11 @@ async def test_request_to_send_again_that_is_wrong_is_refused(app: rest.Rest, ad
 
 
 @pytest.mark.parametrize("count", [0, 1, 1_000])
-async def test_as_many_ids_as_allowed_may_be_named(app: rest.Rest, admin, path, count):
+async def test_as_many_ids_as_allowed_may_be_named(app, admin, path, count):
     assert await app.post(admin, f"{path}/resend", {"ids": [UNKNOWN] * count}) == {"count": 0, "released": 0}
 
 
-async def test_secret_is_made_once_and_shown_to_the_company_alone(app: rest.Rest, admin, path):
+async def test_secret_is_made_once_and_shown_to_the_company_alone(app, admin, path):
     first, second = await app.get(admin, f"{path}/secret"), await app.get(admin, f"{path}/secret")
     _, partner = await app.partner(admin, "p@p.example")
     director = await app.person(admin, Authority.DIRECTOR, "Dir")
@@ -396,7 +394,7 @@ async def test_secret_is_made_once_and_shown_to_the_company_alone(app: rest.Rest
     assert refused == [403, 403, 401]
 
 
-async def test_rotated_secret_leaves_the_former_for_a_day(app: rest.Rest, admin, path):
+async def test_rotated_secret_leaves_the_former_for_a_day(app, admin, path):
     first = await app.get(admin, f"{path}/secret")
     app.signals.told.clear()
     rotated = await app.post(admin, f"{path}/secret")
@@ -416,7 +414,7 @@ async def test_rotated_secret_leaves_the_former_for_a_day(app: rest.Rest, admin,
     assert (later["secret"], later["formerUntil"]) == (rotated["secret"], None)
 
 
-async def test_company_that_is_deleted_takes_its_messages_and_its_secret_with_it(app: rest.Rest, admin):
+async def test_company_that_is_deleted_takes_its_messages_and_its_secret_with_it(app, admin):
     _, partner = await app.partner(admin, "p@p.example", **HOST)
     await parked(app, partner.company_id, 1)
     await waiting(app, partner.company_id, 1)

@@ -1,7 +1,6 @@
 """Administrators alone see user, password and query in the address of a receiver, on every route."""
 
 import pytest
-from tests.support import rest
 
 from tripline.domain.access import Authority
 
@@ -55,9 +54,7 @@ async def answers(app, role):
 
 
 @pytest.mark.parametrize("role", [Authority.DIRECTOR, Authority.DRIVER])
-async def test_credentials_in_the_address_of_a_receiver_are_on_no_route_of_who_is_no_administrator(
-    app: rest.Rest, role
-):
+async def test_credentials_in_the_address_of_a_receiver_are_on_no_route_of_who_is_no_administrator(app, role):
     found = await answers(app, role)
 
     assert {route: [secret for secret in SECRETS if secret in text] for route, (_, text, _) in found.items()} == {
@@ -74,7 +71,7 @@ async def test_credentials_in_the_address_of_a_receiver_are_on_no_route_of_who_i
 
 
 @pytest.mark.parametrize("role", [Authority.COMPANY_ADMIN, Authority.SYS_ADMIN])
-async def test_administrators_see_the_address_of_a_receiver_as_it_was_sent(app: rest.Rest, role):
+async def test_administrators_see_the_address_of_a_receiver_as_it_was_sent(app, role):
     found = await answers(app, role)
 
     for route in RECORDS:
@@ -84,7 +81,7 @@ async def test_administrators_see_the_address_of_a_receiver_as_it_was_sent(app: 
             assert (code, {name: record[name] for name in SENT}) == (200, SENT)
 
 
-async def test_registration_and_change_echo_the_address_as_it_was_sent(app: rest.Rest):
+async def test_registration_and_change_echo_the_address_as_it_was_sent(app):
     registered, admin = await app.operator("ace", **SENT)
     changed = await app.call(admin, "PUT", f"/company/{admin.company_id}", {"region": "Busan"})
 

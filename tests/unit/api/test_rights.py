@@ -62,7 +62,7 @@ async def cast(app):
 @pytest.mark.parametrize(
     ("drive", "role", "name"), [(False, "DELEGATED_DIRECTOR", "director"), (True, "DRIVER", "driver")]
 )
-async def test_h4_right_is_answered_read_and_listed_with_every_field(app: rest.Rest, cast, drive, role, name):
+async def test_h4_right_is_answered_read_and_listed_with_every_field(app, cast, drive, role, name):
     person = cast.people[f"{name} of borrower"]
     new = await delegating.give(app, cast.of.borrower, person, cast.v, drive=drive)
     path = delegating.rights(person, drive=drive)
@@ -117,11 +117,11 @@ DIRECTING = [
 ]
 
 
-async def test_rule_2_who_makes_whom_delegated_director_of_what(app: rest.Rest, cast):
+async def test_rule_2_who_makes_whom_delegated_director_of_what(app, cast):
     assert await _outcomes(app, DIRECTING, cast, drive=False) == DIRECTING
 
 
-async def test_rule_2_director_of_a_company_that_has_other_vehicles_but_not_this_one_is_refused(app: rest.Rest, cast):
+async def test_rule_2_director_of_a_company_that_has_other_vehicles_but_not_this_one_is_refused(app, cast):
     unlent = await delegating.new_vehicle(app, cast.managing, "unlent")
     answer = await app.refused(
         cast.managing,
@@ -133,7 +133,7 @@ async def test_rule_2_director_of_a_company_that_has_other_vehicles_but_not_this
     assert answer[:2] == STATE
 
 
-async def test_rule_2_delegated_director_makes_no_other_one(app: rest.Rest, cast):
+async def test_rule_2_delegated_director_makes_no_other_one(app, cast):
     second = await delegating.director(app, cast.of.borrower, "second")
     await delegating.give(app, cast.of.borrower, cast.people["director of borrower"], cast.v)
 
@@ -164,7 +164,7 @@ DRIVING = [
 ]
 
 
-async def test_rule_3_who_lets_whom_drive_what(app: rest.Rest, cast):
+async def test_rule_3_who_lets_whom_drive_what(app, cast):
     delegated = await delegating.director(app, cast.of.borrower, "delegated")
     driver = await delegating.driver(app, cast.of.borrower, "delegated-driver")
     await delegating.give(app, cast.of.borrower, delegated, cast.v)
@@ -174,7 +174,7 @@ async def test_rule_3_who_lets_whom_drive_what(app: rest.Rest, cast):
     assert await _outcomes(app, DRIVING, cast, drive=True, **given) == DRIVING
 
 
-async def test_right_is_given_once_but_directing_and_driving_are_two(app: rest.Rest, cast):
+async def test_right_is_given_once_but_directing_and_driving_are_two(app, cast):
     director = cast.people["director of borrower"]
     outcomes = [
         await _outcome(app, giver, director, cast.v, drive=drive)
@@ -191,7 +191,7 @@ async def test_right_is_given_once_but_directing_and_driving_are_two(app: rest.R
     assert (outcomes, count) == ([GIVEN, TAKEN, TAKEN, "DRIVER", TAKEN], 2)
 
 
-async def test_drivers_and_administrators_are_no_directors_and_administrators_no_drivers(app: rest.Rest, cast):
+async def test_drivers_and_administrators_are_no_directors_and_administrators_no_drivers(app, cast):
     found = [
         await _outcome(app, cast.of.owner, person, cast.v, drive=drive)
         for person, drive in (
@@ -204,7 +204,7 @@ async def test_drivers_and_administrators_are_no_directors_and_administrators_no
     assert found == [(404, 32)] * 3
 
 
-async def test_right_checks_come_in_the_published_order(app: rest.Rest, cast):
+async def test_right_checks_come_in_the_published_order(app, cast):
     person, foreign = (
         f"/driver/{cast.people[name].user_id}/relation/vehicle" for name in ("driver of owner", "driver of other")
     )
@@ -234,7 +234,7 @@ async def test_right_checks_come_in_the_published_order(app: rest.Rest, cast):
         assert (await app.refused(*call))[:2] == refusal, call
 
 
-async def test_rights_are_read_by_their_holder_its_directors_its_administrators_and_the_operator(app: rest.Rest, cast):
+async def test_rights_are_read_by_their_holder_its_directors_its_administrators_and_the_operator(app, cast):
     holder = cast.people["driver of borrower"]
     await delegating.give(app, cast.of.borrower, holder, cast.v, drive=True)
     path = delegating.rights(holder, drive=True)
@@ -279,7 +279,7 @@ TAKING = [
 ]
 
 
-async def test_who_takes_back_which_right(app: rest.Rest, cast):
+async def test_who_takes_back_which_right(app, cast):
     who = {"managing": cast.managing, **cast.people, **vars(cast.of)}
 
     async def give(holder, drive):
@@ -300,7 +300,7 @@ async def test_who_takes_back_which_right(app: rest.Rest, cast):
     assert found == TAKING
 
 
-async def test_owner_takes_back_the_right_of_a_person_of_no_related_company_is_nothing_to_find(app: rest.Rest, cast):
+async def test_owner_takes_back_the_right_of_a_person_of_no_related_company_is_nothing_to_find(app, cast):
     path = delegating.rights(cast.people["driver of other"], drive=True)
 
     assert (await app.refused(cast.of.owner, "DELETE", f"{path}/{cast.v}"))[:2] == (404, 32)
@@ -315,9 +315,7 @@ async def test_owner_takes_back_the_right_of_a_person_of_no_related_company_is_n
         ((True, False), False, True),
     ],
 )
-async def test_current_driver_whose_last_right_is_taken_back_drives_no_more(
-    app: rest.Rest, cast, rights, taken, still_drives
-):
+async def test_current_driver_whose_last_right_is_taken_back_drives_no_more(app, cast, rights, taken, still_drives):
     person = cast.people["director of borrower"]
     sensor = await delegating.new_sensor(app, cast.of.owner, on=cast.v)
     for drive in rights:
@@ -333,7 +331,7 @@ async def test_current_driver_whose_last_right_is_taken_back_drives_no_more(
     assert (told, count) == ((False, 0) if still_drives else (True, 1))
 
 
-async def test_managing_director_and_others_who_drive_go_on_when_a_right_is_taken_back(app: rest.Rest, cast):
+async def test_managing_director_and_others_who_drive_go_on_when_a_right_is_taken_back(app, cast):
     driver = cast.people["driver of owner"]
     drivers = []
     for person in (cast.managing, cast.people["driver of borrower"]):
@@ -349,7 +347,7 @@ async def test_managing_director_and_others_who_drive_go_on_when_a_right_is_take
     assert drivers == [cast.managing.user_id, cast.people["driver of borrower"].user_id, cast.managing.user_id]
 
 
-async def test_rights_of_one_role_are_paged_by_vehicle_number(app: rest.Rest, of):
+async def test_rights_of_one_role_are_paged_by_vehicle_number(app, of):
     director = await delegating.director(app, of.owner, "director")
     for number in "4213":
         vehicle_id = await delegating.new_vehicle(app, of.owner, number)

@@ -86,21 +86,19 @@ async def _plain_vehicle(rest: Rest) -> tuple[Login, str]:
         (f"/api/tre/v1_3/trip/{TRIP}/analytics/drivingScore", {}, "trip_driving_score"),
     ],
 )
-async def test_answer_equals_the_published_record_key_by_key(
-    app: Rest, path: str, query: dict[str, Any], golden: str
-) -> None:
+async def test_answer_equals_the_published_record_key_by_key(app, path, query, golden):
     answer = await app.call(await _owner(app), "GET", path, **query)
 
     assert answer.text + "\n" == (GOLDEN / f"{golden}.json").read_text()
 
 
-async def test_driver_page_holds_what_the_driver_drove(app: Rest) -> None:
+async def test_driver_page_holds_what_the_driver_drove(app):
     page = await app.get(await _owner(app), f"/api/tre/v1_2/driver/{DRIVER}/analytics/drivingScore", limit=9)
 
     assert ([record["id"]["id"] for record in page["data"]], page["hasNext"]) == ([OTHER_TRIP], False)
 
 
-async def test_page_of_a_vehicle_without_scores_is_empty(app: Rest) -> None:
+async def test_page_of_a_vehicle_without_scores_is_empty(app):
     owner, vehicle_id = await _plain_vehicle(app)
     kinds = ("drivingScore", "gpsEvent")
     found = [await app.get(owner, f"/api/tre/v1_3/vehicle/{vehicle_id}/analytics/{kind}", limit=9) for kind in kinds]
@@ -133,7 +131,7 @@ CUTS: list[tuple[dict[str, Any], list[int]]] = [
 ]
 
 
-async def test_page_is_cut_by_times_inclusive_and_offset_exclusive(app: Rest) -> None:
+async def test_page_is_cut_by_times_inclusive_and_offset_exclusive(app):
     owner, vehicle_id = await _plain_vehicle(app)
     known = await app.store.write(lambda tx: _five(tx, vehicle_id))
     path = f"/api/tre/v1_3/vehicle/{vehicle_id}/analytics/drivingScore"
@@ -146,7 +144,7 @@ async def test_page_is_cut_by_times_inclusive_and_offset_exclusive(app: Rest) ->
     assert found == CUTS
 
 
-async def test_events_of_one_analysis_come_newest_event_first(app: Rest) -> None:
+async def test_events_of_one_analysis_come_newest_event_first(app):
     owner, vehicle_id = await _plain_vehicle(app)
 
     def add(tx: WriteTx) -> None:
@@ -161,7 +159,7 @@ async def test_events_of_one_analysis_come_newest_event_first(app: Rest) -> None
 
 
 @pytest.mark.parametrize("offset", [UNKNOWN, OTHER_TRIP])
-async def test_offset_that_is_no_item_of_the_list_is_refused(app: Rest, offset: str) -> None:
+async def test_offset_that_is_no_item_of_the_list_is_refused(app, offset):
     expected = (400, 31, "Parameter 'idOffset' does not name an item of this list.")
     owner = await _owner(app)
     path = f"/api/tre/v1_3/vehicle/{VEHICLE}/analytics/gpsEvent"
@@ -183,7 +181,7 @@ async def test_offset_that_is_no_item_of_the_list_is_refused(app: Rest, offset: 
         ({"not_scored": "no_samples"}, "fewer than two samples with a time of their own"),
     ],
 )
-async def test_trip_without_a_score_says_why(app: Rest, columns: dict[str, Any], words: str) -> None:
+async def test_trip_without_a_score_says_why(app, columns, words):
     company, owner = await app.operator("taxi")
     company_id = company["id"]["id"]
     trip_id = await app.store.write(
@@ -198,7 +196,7 @@ async def test_trip_without_a_score_says_why(app: Rest, columns: dict[str, Any],
     assert words in message
 
 
-async def test_vehicle_without_a_scored_trip_has_no_accumulated_score(app: Rest) -> None:
+async def test_vehicle_without_a_scored_trip_has_no_accumulated_score(app):
     owner, vehicle_id = await _plain_vehicle(app)
     found = await app.refused(owner, "GET", f"/api/tre/v1_3/vehicle/{vehicle_id}/analytics/drivingScore/stat")
 
@@ -224,7 +222,7 @@ async def _codes(rest: Rest, login: Login | None) -> list[int]:
     return [answer.json().get("errorCode", answer.status_code) for answer in answers]
 
 
-async def test_scores_are_shown_to_those_within_reach_and_to_nobody_else(app: Rest) -> None:
+async def test_scores_are_shown_to_those_within_reach_and_to_nobody_else(app):
     owner = await _owner(app)
     _, stranger = await app.operator("bus")
     company_id = CompanyId(str(owner.company_id))
@@ -244,7 +242,7 @@ async def test_scores_are_shown_to_those_within_reach_and_to_nobody_else(app: Re
         assert await _codes(app, outsider) == [20] * 6
 
 
-async def test_unknown_ids_are_not_found_and_malformed_ones_are_bad(app: Rest) -> None:
+async def test_unknown_ids_are_not_found_and_malformed_ones_are_bad(app):
     owner = await _owner(app)
     outcomes = []
     for path in OPERATIONS:
@@ -258,7 +256,7 @@ async def test_unknown_ids_are_not_found_and_malformed_ones_are_bad(app: Rest) -
 
 
 @pytest.mark.sqlite("statements are counted on SQLite")
-async def test_page_costs_as_many_statements_for_3_rows_as_for_1(app: Rest) -> None:
+async def test_page_costs_as_many_statements_for_3_rows_as_for_1(app):
     owner, vehicle_id = await _plain_vehicle(app)
     await app.store.write(lambda tx: _five(tx, vehicle_id))
     counts = []
@@ -300,9 +298,7 @@ _CHANGES: dict[str, tuple[str, Callable[[Login, Login], Any], int]] = {
 
 
 @pytest.mark.parametrize(("path", "change", "code"), _CHANGES.values(), ids=_CHANGES)
-async def test_next_page_knows_what_changed_since_the_one_before(
-    app: Rest, path: str, change: Callable[[Login, Login], Any], code: int
-) -> None:
+async def test_next_page_knows_what_changed_since_the_one_before(app, path, change, code):
     """Whoever changed it: no signal tells of it."""
 
     owner = await _owner(app)
@@ -316,7 +312,7 @@ async def test_next_page_knows_what_changed_since_the_one_before(
     assert found == [1, 1, code]
 
 
-async def test_each_page_is_counted_once_among_the_requests_of_its_account(app: Rest) -> None:
+async def test_each_page_is_counted_once_among_the_requests_of_its_account(app):
     """Of an account that nobody knows yet, and then does; with rows and without; refused."""
     queries = ("limit=1", "limit=1", "limit=1&endTime=5", "limit=0", "limit=1")
 
@@ -332,7 +328,7 @@ async def test_each_page_is_counted_once_among_the_requests_of_its_account(app: 
 
 
 @pytest.mark.parametrize(("rows", "shown", "more"), [(999, 999, False), (1000, 1000, False), (1001, 1000, True)])
-async def test_g34_page_holds_1000_at_most_and_its_link_says_so(app: Rest, rows: int, shown: int, more: bool) -> None:
+async def test_g34_page_holds_1000_at_most_and_its_link_says_so(app, rows, shown, more):
     owner, vehicle_id = await _plain_vehicle(app)
 
     def add(tx: WriteTx) -> None:
@@ -393,7 +389,7 @@ async def _late_data(rest: Rest) -> tuple[Login, list[str], list[str]]:
 
 
 @pytest.mark.parametrize("path", ANALYTICS)
-async def test_pages_by_event_go_by_when_it_happened_and_their_links_carry_it(app: Rest, path: str) -> None:
+async def test_pages_by_event_go_by_when_it_happened_and_their_links_carry_it(app, path):
     owner, trips, events = await _late_data(app)
     seen: dict[str, Any] = {"wanted": trips if path.endswith("drivingScore") else events}
     for ascending in ("true", "false"):
@@ -416,7 +412,7 @@ async def test_pages_by_event_go_by_when_it_happened_and_their_links_carry_it(ap
 
 
 @pytest.mark.parametrize("path", ANALYTICS)
-async def test_pages_by_anything_else_are_refused_and_links_of_other_pages_carry_nothing(app: Rest, path: str) -> None:
+async def test_pages_by_anything_else_are_refused_and_links_of_other_pages_carry_nothing(app, path):
     owner, *_ = await _late_data(app)
     plain = [await app.get(owner, path, limit=2, **by) for by in ({}, {"by": "null"}, {"by": ""})]
     refused, link = await app.refused(owner, "GET", path, limit=2, by="eventTs"), plain[0]["nextPageLink"].keys()
@@ -427,7 +423,7 @@ async def test_pages_by_anything_else_are_refused_and_links_of_other_pages_carry
 
 
 @pytest.mark.parametrize("path", ANALYTICS)
-async def test_offset_by_event_must_be_an_item_of_the_list(app: Rest, path: str) -> None:
+async def test_offset_by_event_must_be_an_item_of_the_list(app, path):
     owner, *_ = await _late_data(app)
 
     assert (await app.refused(owner, "GET", path, limit=2, by="event", idOffset=UNKNOWN))[:2] == (400, 31)

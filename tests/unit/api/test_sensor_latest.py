@@ -29,7 +29,7 @@ def keep_event(tx, app, sensor_id, at_ms):
     tx.run(insert(tables.device_event), {**row, "ty": 104, "event_ms": at_ms, "payload": b"{}"})
 
 
-async def test_sensor_that_never_spoke_has_nothing(app: rest.Rest, admin):
+async def test_sensor_that_never_spoke_has_nothing(app, admin):
     sensor_id, _ = await mounted(app, admin)
     latest = await app.get(admin, f"/sensor/{sensor_id}/latest")
 
@@ -41,7 +41,7 @@ async def test_sensor_that_never_spoke_has_nothing(app: rest.Rest, admin):
     ("held_by", "connected", "shown"),
     [("another", True, True), ("another", False, False), ("this", True, False), (None, True, False)],
 )
-async def test_device_of_another_process_is_connected_while_its_row_says_so(app: rest.Rest, held_by, connected, shown):
+async def test_device_of_another_process_is_connected_while_its_row_says_so(app, held_by, connected, shown):
     """A device of this process is connected while its session lives, whatever the row says."""
 
     _, admin = await app.operator("ace")
@@ -54,7 +54,7 @@ async def test_device_of_another_process_is_connected_while_its_row_says_so(app:
     assert (latest["connected"], latest["lastSeenTime"]) == (shown, AT)
 
 
-async def test_newest_of_everything_is_shown(app: rest.Rest, admin):
+async def test_newest_of_everything_is_shown(app, admin):
     sensor_id, vehicle_id = await mounted(app, admin)
     on = {"company_id": admin.company_id, "vehicle_id": vehicle_id, "sensor_id": sensor_id}
 
@@ -82,9 +82,7 @@ async def test_newest_of_everything_is_shown(app: rest.Rest, admin):
     assert connected == {**silent, "connected": True, "lastSeenTime": AT + 90_000}
 
 
-async def test_last_seen_is_the_receipt_of_the_newest_event_report_or_trip_and_not_a_time_the_device_gave(
-    app: rest.Rest, admin
-):
+async def test_last_seen_is_the_receipt_of_the_newest_event_report_or_trip_and_not_a_time_the_device_gave(app, admin):
     sensor_id, _ = await mounted(app, admin)
     path, seen = f"/sensor/{sensor_id}/latest", []
     await app.store.write(lambda tx: keep_value(tx, sensor_id, "104", b"{}", AT + 200_000))
@@ -99,7 +97,7 @@ async def test_last_seen_is_the_receipt_of_the_newest_event_report_or_trip_and_n
     assert seen == [AT + 5, AT + 9, AT + 10]
 
 
-async def test_whoever_sees_a_sensor_on_a_delegated_vehicle_does_not_see_where_it_was_before(app: rest.Rest):
+async def test_whoever_sees_a_sensor_on_a_delegated_vehicle_does_not_see_where_it_was_before(app):
     c = await delegating.companies(app)
     sensor_id, before = await mounted(app, c.owner)
     delegated = await delegating.new_vehicle(app, c.owner, "delegated")
@@ -125,7 +123,7 @@ async def test_whoever_sees_a_sensor_on_a_delegated_vehicle_does_not_see_where_i
     assert owner["attributes"] == {"cm": {"fw": 1}}
 
 
-async def test_refusals_come_in_order(app: rest.Rest, admin):
+async def test_refusals_come_in_order(app, admin):
     _, other = await app.operator("other")
     sensor_id, _ = await mounted(app, admin)
     driver = await app.person(admin, Authority.DRIVER, "oh")
@@ -135,7 +133,7 @@ async def test_refusals_come_in_order(app: rest.Rest, admin):
     assert found == [(401, 10), (403, 20), (400, 31), (404, 32), (403, 20)]
 
 
-async def test_token_is_told_to_owner_operator_and_managing_director_alone(app: rest.Rest):
+async def test_token_is_told_to_owner_operator_and_managing_director_alone(app):
     c = await delegating.companies(app)
     sensor_id, vehicle_id = await mounted(app, c.owner)
     managing = await delegating.director(app, c.owner, "managing")
@@ -167,7 +165,7 @@ def keep_connection(tx, sensor_id, *, connected, seen_ms, lost_ms=None, reason=N
     tx.run(insert(tables.device_connection), {**row, "lost_ms": lost_ms, "reason": reason})
 
 
-async def test_end_of_the_last_session_is_shown_with_its_reason(app: rest.Rest, admin):
+async def test_end_of_the_last_session_is_shown_with_its_reason(app, admin):
     sensor_id, _ = await mounted(app, admin)
     await app.store.write(lambda tx: keep_value(tx, sensor_id, "latest", b"{}", AT + 3))
     ended = {"connected": False, "seen_ms": AT + 5, "lost_ms": AT + 9, "reason": "silent"}
@@ -187,7 +185,7 @@ async def test_end_of_the_last_session_is_shown_with_its_reason(app: rest.Rest, 
     assert connected == {**silent, "connected": True, "lastSeenTime": AT + 90_000}
 
 
-async def test_live_session_counts_and_not_what_is_written_down(app: rest.Rest, admin):
+async def test_live_session_counts_and_not_what_is_written_down(app, admin):
     sensor_id, _ = await mounted(app, admin)
     await app.store.write(lambda tx: keep_connection(tx, sensor_id, connected=True, seen_ms=AT))
     latest = await app.get(admin, f"/sensor/{sensor_id}/latest")
@@ -195,7 +193,7 @@ async def test_live_session_counts_and_not_what_is_written_down(app: rest.Rest, 
     assert (latest["connected"], latest["lastSeenTime"], "lastDisconnectTime" in latest) == (False, AT, False)
 
 
-async def test_list_shows_only_those_that_are_connected_or_only_the_others(app: rest.Rest, admin):
+async def test_list_shows_only_those_that_are_connected_or_only_the_others(app, admin):
     found = {}
     for number, connected in enumerate((True, False, None, True), 1):
         body = {"serialNo": f"SN-{number}", "type": "GPS", "credentialsId": f"ACE01abcdefghijklmn{number}"}
@@ -218,7 +216,7 @@ async def test_list_shows_only_those_that_are_connected_or_only_the_others(app: 
     assert refused[:2] == (400, 31)
 
 
-async def test_connection_of_a_deleted_sensor_is_forgotten(app: rest.Rest, admin):
+async def test_connection_of_a_deleted_sensor_is_forgotten(app, admin):
     sensor_id, _ = await mounted(app, admin)
     await app.store.write(lambda tx: keep_connection(tx, sensor_id, connected=True, seen_ms=AT))
     await app.delete(admin, f"/sensor/{sensor_id}")

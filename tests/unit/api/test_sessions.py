@@ -46,7 +46,7 @@ def session_of(rest: Rest, token: str) -> tuple[str, str]:
     return ticket.session_id, ticket.token_id
 
 
-async def test_each_use_gives_the_next_token_of_one_session(app: Rest) -> None:
+async def test_each_use_gives_the_next_token_of_one_session(app):
     await make(app)
     tokens = [await log_in(app)]
     for _ in range(3):
@@ -59,9 +59,7 @@ async def test_each_use_gives_the_next_token_of_one_session(app: Rest) -> None:
 
 
 @pytest.mark.parametrize(("later_ms", "good"), [(0, True), (GRACE_MS - 1, True), (GRACE_MS, False)])
-async def test_token_before_is_good_for_a_moment_and_then_ends_the_session(
-    app: Rest, later_ms: int, good: bool
-) -> None:
+async def test_token_before_is_good_for_a_moment_and_then_ends_the_session(app, later_ms, good):
     await make(app)
     first = await log_in(app)
     second = str(await use(app, first))
@@ -72,7 +70,7 @@ async def test_token_before_is_good_for_a_moment_and_then_ends_the_session(
     assert (known, isinstance(await use(app, second), str)) == ((True, True) if good else ((401, 10), False))
 
 
-async def test_token_before_the_last_ends_the_session_at_once(app: Rest) -> None:
+async def test_token_before_the_last_ends_the_session_at_once(app):
     await make(app)
     first, other = await log_in(app), await log_in(app)
     second = str(await use(app, first))
@@ -82,7 +80,7 @@ async def test_token_before_the_last_ends_the_session_at_once(app: Rest) -> None
     assert found == ((401, 10), (401, 10), True)
 
 
-async def test_thief_who_was_first_is_out_when_the_owner_comes_back(app: Rest) -> None:
+async def test_thief_who_was_first_is_out_when_the_owner_comes_back(app):
     await make(app)
     stolen = await log_in(app)
     thiefs = str(await use(app, stolen))
@@ -91,7 +89,7 @@ async def test_thief_who_was_first_is_out_when_the_owner_comes_back(app: Rest) -
     assert (await use(app, stolen), await use(app, thiefs)) == ((401, 10), (401, 10))
 
 
-async def test_two_uses_at_once_get_the_same_next_token(app: Rest) -> None:
+async def test_two_uses_at_once_get_the_same_next_token(app):
     await make(app)
     first = await log_in(app)
     answers = await asyncio.gather(*(use(app, first) for _ in range(8)))
@@ -100,7 +98,7 @@ async def test_two_uses_at_once_get_the_same_next_token(app: Rest) -> None:
     assert isinstance(await use(app, str(answers[3])), str)
 
 
-async def test_token_without_a_session_is_refused(app: Rest) -> None:
+async def test_token_without_a_session_is_refused(app):
     user_id = await make(app)
     token = await log_in(app)
     await app.store.write(lambda tx: sessions.revoke_all(tx, user_id))
@@ -108,7 +106,7 @@ async def test_token_without_a_session_is_refused(app: Rest) -> None:
     assert await use(app, token) == (401, 10)
 
 
-async def test_disabled_account_gets_no_new_tokens(app: Rest) -> None:
+async def test_disabled_account_gets_no_new_tokens(app):
     user_id = await make(app)
     token = await log_in(app)
     await app.store.write(lambda tx: tx.run(update(account).where(account.c.id == user_id).values(enabled=False)))
@@ -116,7 +114,7 @@ async def test_disabled_account_gets_no_new_tokens(app: Rest) -> None:
     assert await use(app, token) == (401, 10)
 
 
-async def test_session_lives_as_long_as_its_newest_token(app: Rest) -> None:
+async def test_session_lives_as_long_as_its_newest_token(app):
     await make(app)
     token = await log_in(app)
     app.now_ms += 604_799_000
@@ -148,7 +146,7 @@ async def attempt(
 WRONG = (401, 10, "")
 
 
-async def test_right_password_waits_after_too_many_wrong_ones(app: Rest) -> None:
+async def test_right_password_waits_after_too_many_wrong_ones(app):
     expected = [WRONG, WRONG, (429, 2, "31"), (429, 2, "1"), 200, WRONG, 200]
     await make(app)
     async with limited(app, failures=2, wait_s=30.5) as http:
@@ -161,14 +159,14 @@ async def test_right_password_waits_after_too_many_wrong_ones(app: Rest) -> None
     assert found == expected
 
 
-async def test_account_that_does_not_exist_waits_alike(app: Rest) -> None:
+async def test_account_that_does_not_exist_waits_alike(app):
     async with limited(app, failures=1) as http:
         found = [await attempt(http, "a", email=name) for name in ("no@x.example", "NO@x.example ")]
 
     assert found == [WRONG, (429, 2, "30")]
 
 
-async def test_stranger_elsewhere_does_not_lock_the_owner_out(app: Rest) -> None:
+async def test_stranger_elsewhere_does_not_lock_the_owner_out(app):
     await make(app)
     async with limited(app, behind_proxy=True, failures=2) as http:
         seen = [await attempt(http, "guess", via="203.0.113.9") for _ in range(4)]
@@ -190,9 +188,7 @@ async def test_stranger_elsewhere_does_not_lock_the_owner_out(app: Rest) -> None
         (True, ("nonsense", "what"), True),
     ],
 )
-async def test_address_is_the_last_hop_that_our_proxy_wrote(
-    app: Rest, behind_proxy: bool, vias: tuple[str, str], counted_together: bool
-) -> None:
+async def test_address_is_the_last_hop_that_our_proxy_wrote(app, behind_proxy, vias, counted_together):
     async with limited(app, behind_proxy=behind_proxy, failures=1) as http:
         await attempt(http, "guess", via=vias[0])
         found = await attempt(http, "guess", via=vias[1])
@@ -201,9 +197,7 @@ async def test_address_is_the_last_hop_that_our_proxy_wrote(
 
 
 @pytest.mark.parametrize(("settings", "last"), [({}, (429, 2, "30")), ({"trusted_addresses": ("192.0.2.0/24",)}, 200)])
-async def test_application_server_is_held_up_by_many_accounts_that_fail_unless_it_is_trusted(
-    app: Rest, settings: dict[str, Any], last: Any
-) -> None:
+async def test_application_server_is_held_up_by_many_accounts_that_fail_unless_it_is_trusted(app, settings, last):
     await make(app)
     async with limited(app, behind_proxy=True, failures=3, address_failures=10, **settings) as http:
         for n in range(9):
@@ -217,7 +211,7 @@ async def test_application_server_is_held_up_by_many_accounts_that_fail_unless_i
     assert found == [200, 200, last]
 
 
-async def test_one_form_login_counts_once_although_it_is_read_two_ways(app: Rest) -> None:
+async def test_one_form_login_counts_once_although_it_is_read_two_ways(app):
     async with limited(app, failures=3) as http:
         content = f'{{"username":"{EMAIL}","password":"a%21b"}}'
         headers = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -226,7 +220,7 @@ async def test_one_form_login_counts_once_although_it_is_read_two_ways(app: Rest
     assert found == [401, 401, 401, 429]
 
 
-async def test_g33_requests_of_an_account_are_limited_when_set(app: Rest) -> None:
+async def test_g33_requests_of_an_account_are_limited_when_set(app):
     logins = [await app.account(f"{name}@x.example", Authority.COMPANY_ADMIN) for name in "ab"]
     limits = Limits(accounts=config.Accounts(), rest=config.Rest(requests_per_minute=3))
     limited = support.application(changed(app.contexts, limits=limits))
@@ -246,7 +240,7 @@ async def test_g33_requests_of_an_account_are_limited_when_set(app: Rest) -> Non
     assert other == later == (0, "")
 
 
-async def test_g33_requests_are_not_limited_by_default(app: Rest) -> None:
+async def test_g33_requests_are_not_limited_by_default(app):
     login = await app.account("a@x.example", Authority.COMPANY_ADMIN)
 
     assert {(await app.call(login, "GET", "/api/auth/user")).status_code for _ in range(300)} == {200}

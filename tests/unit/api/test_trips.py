@@ -26,7 +26,7 @@ async def keep(app, work):
     return await app.store.write(work)
 
 
-async def test_trip_records_open_and_closed_have_every_field_in_order(app: rest.Rest, admin, on):
+async def test_trip_records_open_and_closed_have_every_field_in_order(app, admin, on):
     driver = await app.person(admin, Authority.DRIVER, "oh")
 
     def two_trips(tx):
@@ -75,9 +75,7 @@ async def test_trip_records_open_and_closed_have_every_field_in_order(app: rest.
     assert latest == newest
 
 
-async def test_trip_of_an_unmounted_sensor_has_the_placeholder_and_no_vehicle_to_be_listed_under(
-    app: rest.Rest, admin, on
-):
+async def test_trip_of_an_unmounted_sensor_has_the_placeholder_and_no_vehicle_to_be_listed_under(app, admin, on):
     no, trip_id = await keep(
         app, lambda tx: journeys.keep_trip(tx, app.ids, created_ms=FIRST_MS, **{**on, "vehicle_id": None})
     )
@@ -90,7 +88,7 @@ async def test_trip_of_an_unmounted_sensor_has_the_placeholder_and_no_vehicle_to
     assert microtrip["vehicleId"] == {"id": ids.PLACEHOLDER}
 
 
-async def test_microtrips_are_answered_newest_first_with_numbers_where_clients_need_them(app: rest.Rest, admin, on):
+async def test_microtrips_are_answered_newest_first_with_numbers_where_clients_need_them(app, admin, on):
     array = [{"lat": 37.5, "lon": "127.0", "sp": "12"}, {"lat": 37.6, "lon": 127.1, "sp": 13, "em": "0A"}]
 
     def one_trip(tx):
@@ -123,7 +121,7 @@ async def test_microtrips_are_answered_newest_first_with_numbers_where_clients_n
     assert latest == newest
 
 
-async def test_pages_of_trips_and_microtrips_visit_every_row_once_in_both_directions(app: rest.Rest, admin, on):
+async def test_pages_of_trips_and_microtrips_visit_every_row_once_in_both_directions(app, admin, on):
     async def visited(app, login, path, **query):
         seen, more = [], True
         while more:
@@ -159,7 +157,7 @@ async def test_pages_of_trips_and_microtrips_visit_every_row_once_in_both_direct
     assert found == [[expected[::-1], expected, one, []]] * 2
 
 
-async def test_latest_with_nothing_stored_is_not_found(app: rest.Rest, admin, on):
+async def test_latest_with_nothing_stored_is_not_found(app, admin, on):
     vehicle = f"/vehicle/{on['vehicle_id']}"
     found = [
         await app.refused(admin, "GET", f"{vehicle}/trip/latest"),
@@ -176,7 +174,7 @@ async def test_latest_with_nothing_stored_is_not_found(app: rest.Rest, admin, on
     ]
 
 
-async def test_limit_is_required(app: rest.Rest, admin, on):
+async def test_limit_is_required(app, admin, on):
     assert await app.refused(admin, "GET", f"/vehicle/{on['vehicle_id']}/trips") == (
         400,
         31,
@@ -184,7 +182,7 @@ async def test_limit_is_required(app: rest.Rest, admin, on):
     )
 
 
-async def test_trip_by_its_id_says_why_it_has_no_score(app: rest.Rest, admin, on):
+async def test_trip_by_its_id_says_why_it_has_no_score(app, admin, on):
     def trips(tx):
         return [
             journeys.keep_trip(tx, app.ids, created_ms=FIRST_MS + n, not_scored=reason, **on)[1]

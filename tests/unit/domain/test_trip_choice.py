@@ -52,43 +52,43 @@ def of_event(*known: LiveTrip, at: int, tid: int | None = 7) -> int | None:
     ],
 )
 @pytest.mark.parametrize("state", list(State))
-def test_i1_sample_belongs_in_the_trips_time_and_within_the_gap_of_it(at: int, belongs: bool, state: State) -> None:
+def test_i1_sample_belongs_in_the_trips_time_and_within_the_gap_of_it(at, belongs, state):
     assert of_sample(live(state=state), at=at) == (1 if belongs else None)
 
 
 @pytest.mark.parametrize(("trip_tid", "tid", "belongs"), [(7, 7, True), (7, 8, False), (7, None, False),
                                                           (None, 7, False), (None, None, True)])  # fmt: skip
-def test_i1_missing_number_is_a_number_of_its_own(trip_tid: int | None, tid: int | None, belongs: bool) -> None:
+def test_i1_missing_number_is_a_number_of_its_own(trip_tid, tid, belongs):
     assert of_sample(live(tid=trip_tid), at=5_000, tid=tid) == (1 if belongs else None)
 
 
 @pytest.mark.parametrize(("at", "belongs"), [(10_000 + MARGIN_MS, True), (10_001 + MARGIN_MS, False), (-5, True)])
-def test_i4_samples_a_minute_behind_the_stated_end_are_of_another_trip(at: int, belongs: bool) -> None:
+def test_i4_samples_a_minute_behind_the_stated_end_are_of_another_trip(at, belongs):
     assert of_sample(settled(), at=at) == (1 if belongs else None)
 
 
-def test_i1_sample_in_the_time_of_a_trip_belongs_to_it_rather_than_to_one_near() -> None:
+def test_i1_sample_in_the_time_of_a_trip_belongs_to_it_rather_than_to_one_near():
     assert of_sample(live(1), live(2, 20_000, 30_000), at=20_000) == 2
 
 
 @pytest.mark.parametrize("order", [(1, 2), (2, 1)])
-def test_i1_sample_between_two_trips_belongs_to_the_one_with_the_smaller_row_number(order: tuple[int, int]) -> None:
+def test_i1_sample_between_two_trips_belongs_to_the_one_with_the_smaller_row_number(order):
     early, late = live(order[0]), live(order[1], GAP_MS, GAP_MS + 5)
 
     assert of_sample(*sorted((early, late), key=lambda each: each.no), at=GAP_MS - 1) == 1
 
 
-def test_i1_sample_behind_two_trips_belongs_to_the_nearer() -> None:
+def test_i1_sample_behind_two_trips_belongs_to_the_nearer():
     assert of_sample(live(1), live(2, 20_000, 30_000), at=40_000) == 2
     assert of_sample(live(1, 20_000, 30_000), live(2), at=-40_000) == 2
 
 
 @pytest.mark.parametrize(("kind", "parking", "expected"), [("BLACKBOX", True, None), ("GPS", True, 1)])
-def test_i6_only_a_black_box_tells_driving_from_parking(kind: str, parking: bool, expected: int | None) -> None:
+def test_i6_only_a_black_box_tells_driving_from_parking(kind, parking, expected):
     assert of_sample(live(device_type=kind), at=5_000, kind=kind, parking=parking) == expected
 
 
-def test_i6_a_drive_behind_parking_is_not_the_drive_before_it() -> None:
+def test_i6_a_drive_behind_parking_is_not_the_drive_before_it():
     parked = live(2, 11_000, 20_000, device_type="BLACKBOX", parking=True)
     drive = live(1, device_type="BLACKBOX")
 
@@ -109,13 +109,11 @@ def test_i6_a_drive_behind_parking_is_not_the_drive_before_it() -> None:
         (7, 8, 5, None),
     ],
 )
-def test_i2_samples_join_a_trip_that_only_has_a_message(
-    trip_tid: int | None, tid: int | None, at: int, expected: int | None
-) -> None:
+def test_i2_samples_join_a_trip_that_only_has_a_message(trip_tid, tid, at, expected):
     assert of_sample(settled(tid=trip_tid, is_bare=True), at=at, tid=tid) == expected
 
 
-def test_i6_a_trip_without_samples_takes_either_kind() -> None:
+def test_i6_a_trip_without_samples_takes_either_kind():
     bare = settled(device_type="BLACKBOX", is_bare=True)
 
     assert of_sample(bare, at=5, kind="BLACKBOX", parking=True) == 1
@@ -131,30 +129,28 @@ def test_i6_a_trip_without_samples_takes_either_kind() -> None:
         (10_001 + GAP_MS, 10_500 + GAP_MS, None),
     ],
 )
-def test_i2_message_completes_a_trip_in_its_time_or_within_the_gap_before_it(
-    at: int, to: int, expected: int | None
-) -> None:
+def test_i2_message_completes_a_trip_in_its_time_or_within_the_gap_before_it(at, to, expected):
     assert of_message(live(), at=min(at, to), to=to) == expected
 
 
 @pytest.mark.parametrize(("trip_tid", "tid", "fits"), [(7, 7, True), (7, 8, False), (7, None, True), (None, 7, True)])
-def test_i2_a_missing_number_fits_either_side_of_a_message(trip_tid: int | None, tid: int | None, fits: bool) -> None:
+def test_i2_a_missing_number_fits_either_side_of_a_message(trip_tid, tid, fits):
     assert of_message(live(tid=trip_tid), at=5, tid=tid) == (1 if fits else None)
     assert of_event(live(tid=trip_tid), at=5, tid=tid) == (1 if fits else None)
 
 
-def test_i2_message_never_completes_a_trip_twice() -> None:
+def test_i2_message_never_completes_a_trip_twice():
     assert of_message(settled(), at=0, to=10_000) is None
 
 
-def test_i2_message_rather_completes_a_trip_in_its_time_then_its_number_then_the_last() -> None:
+def test_i2_message_rather_completes_a_trip_in_its_time_then_its_number_then_the_last():
     assert of_message(live(1), live(2, 20_000, 30_000), at=0, to=10_000) == 1
     assert of_message(live(1), live(2, tid=None), at=0, to=10_000) == 1
     assert of_message(live(1), live(2, 20_000, 30_000), at=0, to=30_000) == 2
     assert of_message(live(1), live(2, 20_000, 30_000), at=40_000) == 2
 
 
-def test_i6_message_rather_completes_a_trip_of_its_kind() -> None:
+def test_i6_message_rather_completes_a_trip_of_its_kind():
     drive = live(1, device_type="BLACKBOX")
     parked = live(2, 11_000, 20_000, device_type="BLACKBOX", parking=True)
 
@@ -163,7 +159,7 @@ def test_i6_message_rather_completes_a_trip_of_its_kind() -> None:
     assert of_message(parked, at=15_000, kind="BLACKBOX") == 2
 
 
-def test_i2_first_piece_of_a_broken_drive_is_the_earliest_without_a_message() -> None:
+def test_i2_first_piece_of_a_broken_drive_is_the_earliest_without_a_message():
     last = live(4, 9 * GAP_MS, 9 * GAP_MS + 5)
     known = [live(1), live(2, 4 * GAP_MS, 5 * GAP_MS), live(3, 2 * GAP_MS, 2 * GAP_MS, tid=8), last]
 
@@ -173,7 +169,7 @@ def test_i2_first_piece_of_a_broken_drive_is_the_earliest_without_a_message() ->
     assert trip_choice.first_piece([settled(1), last], last, 0) is last
 
 
-def test_event_belongs_to_the_trip_of_its_time_then_of_its_number_then_the_nearest() -> None:
+def test_event_belongs_to_the_trip_of_its_time_then_of_its_number_then_the_nearest():
     assert of_event(live(1), live(2, 20_000, 30_000), at=5_000, tid=None) == 1
     assert of_event(live(1, tid=None), live(2), at=5_000) == 2
     assert of_event(live(1), live(2, 20_000, 30_000), at=16_000) == 2

@@ -23,7 +23,7 @@ def live(**changes: object) -> LiveTrip:
     return LiveTrip(RowNo(1), TripId("t"), **(values | changes))  # type: ignore[arg-type]
 
 
-def test_next_every_move_leads_to_a_state_that_is_not_left_once_complete() -> None:
+def test_next_every_move_leads_to_a_state_that_is_not_left_once_complete():
     assert {state for state, _ in trips.NEXT if state is not None} == {State.OPEN, State.LAPSED}
     assert set(trips.NEXT.values()) == set(State)
 
@@ -38,7 +38,7 @@ def test_next_every_move_leads_to_a_state_that_is_not_left_once_complete() -> No
         (None, Cause.GAP),
     ],
 )
-def test_move_not_in_the_table_is_a_bug(state: State | None, cause: Cause) -> None:
+def test_move_not_in_the_table_is_a_bug(state, cause):
     with pytest.raises(KeyError):
         trips.move(state, cause)
 
@@ -53,7 +53,7 @@ def test_move_not_in_the_table_is_a_bug(state: State | None, cause: Cause) -> No
         ({"is_bare": True, "start_said": True, "end_said": True}, (0, 7)),
     ],
 )
-def test_t5_samples_move_the_times_that_no_message_states(said: dict[str, bool], expected: tuple[int, int]) -> None:
+def test_t5_samples_move_the_times_that_no_message_states(said, expected):
     trip = live(first_ms=0, last_ms=7, **said)
 
     trip.grow(-5, 9)
@@ -61,7 +61,7 @@ def test_t5_samples_move_the_times_that_no_message_states(said: dict[str, bool],
     assert (trip.first_ms, trip.last_ms, trip.is_bare) == (*expected, False)
 
 
-def test_t5_first_samples_of_a_message_without_times_replace_the_provisional_ones() -> None:
+def test_t5_first_samples_of_a_message_without_times_replace_the_provisional_ones():
     trip = live(first_ms=100, last_ms=100, is_bare=True)
 
     trip.grow(3, 4)
@@ -70,14 +70,14 @@ def test_t5_first_samples_of_a_message_without_times_replace_the_provisional_one
 
 
 @pytest.mark.parametrize(("start_ms", "end_ms"), [(None, None), (1, None), (None, 2), (1, 2), (-3, -2)])
-def test_i3_message_key_says_the_times_that_the_message_says(start_ms: int | None, end_ms: int | None) -> None:
+def test_i3_message_key_says_the_times_that_the_message_says(start_ms, end_ms):
     key = trips.message_key(tid=None, start_ms=start_ms, end_ms=end_ms, ts=5, payload=b"{}")
 
     assert trips.said_times(key.text) == (start_ms, end_ms)
 
 
 @pytest.mark.parametrize("device_type", ["GPS", "OBD", "BLACKBOX"])
-def test_mapped_driving_trip_of_a_scored_device_type_goes_to_the_scorer(device_type: str) -> None:
+def test_mapped_driving_trip_of_a_scored_device_type_goes_to_the_scorer(device_type):
     assert trips.why_not_scored(device_type=device_type, vehicle_id=VEHICLE, parking=False) is None
 
 
@@ -90,13 +90,11 @@ def test_mapped_driving_trip_of_a_scored_device_type_goes_to_the_scorer(device_t
         ("BLACKBOX", VEHICLE, True, "parking"),
     ],
 )
-def test_first_reason_against_scoring_is_given(
-    device_type: str, vehicle_id: VehicleId | None, parking: bool, reason: str
-) -> None:
+def test_first_reason_against_scoring_is_given(device_type, vehicle_id, parking, reason):
     assert trips.why_not_scored(device_type=device_type, vehicle_id=vehicle_id, parking=parking) == reason
 
 
-def test_i3_message_key_is_number_start_and_end_whatever_else_is_said() -> None:
+def test_i3_message_key_is_number_start_and_end_whatever_else_is_said():
     keys = {
         trips.message_key(tid=41, start_ms=1, end_ms=2, ts=ts, payload=payload)
         for ts in (None, 3)
@@ -106,7 +104,7 @@ def test_i3_message_key_is_number_start_and_end_whatever_else_is_said() -> None:
     assert keys == {("41:1:2", True)}
 
 
-def test_i3_message_key_tells_a_missing_value_from_every_number() -> None:
+def test_i3_message_key_tells_a_missing_value_from_every_number():
     values = (None, 0, 1)
     keys = {
         trips.message_key(tid=tid, start_ms=start, end_ms=end, ts=None, payload=b"{}")
@@ -118,7 +116,7 @@ def test_i3_message_key_tells_a_missing_value_from_every_number() -> None:
     assert len(keys) == 27
 
 
-def test_i3_message_without_times_is_known_by_header_time_and_content_for_a_while() -> None:
+def test_i3_message_without_times_is_known_by_header_time_and_content_for_a_while():
     first = trips.message_key(tid=41, start_ms=None, end_ms=None, ts=7, payload=b"{}")
 
     assert first[1] is False

@@ -23,7 +23,7 @@ def addressed(path):
     return "/".join("page.js" if part == "{file}" else "x" if part[:1] == "{" else part for part in path.split("/"))
 
 
-async def test_every_answer_is_of_the_told_type_and_kept_by_nobody(app: rest.Rest, admin):
+async def test_every_answer_is_of_the_told_type_and_kept_by_nobody(app, admin):
     answers = {}
     for name, each in OPERATIONS.items():
         for login in (None, admin):
@@ -42,11 +42,11 @@ async def test_every_answer_is_of_the_told_type_and_kept_by_nobody(app: rest.Res
     assert {answers[case].headers["cache-control"] for case in kept} == {"no-cache"}
 
 
-async def test_pages_are_framed_by_nobody(app: rest.Rest):
+async def test_pages_are_framed_by_nobody(app):
     assert "frame-ancestors 'none'" in (await app.http.get("/api/docs")).headers["content-security-policy"]
 
 
-async def test_allow_of_options_and_of_405_agree_on_every_path(app: rest.Rest):
+async def test_allow_of_options_and_of_405_agree_on_every_path(app):
     """Each names the methods that the path has, HEAD where GET is, and 405 repeats them in its sentence."""
 
     paths: dict[str, set[str]] = {}
@@ -69,7 +69,7 @@ async def test_allow_of_options_and_of_405_agree_on_every_path(app: rest.Rest):
 
 
 @pytest.mark.parametrize("method", ["OPTIONS", "GET", "POST"])
-async def test_scripts_of_other_sites_are_let_in_nowhere(app: rest.Rest, method):
+async def test_scripts_of_other_sites_are_let_in_nowhere(app, method):
     paths = ("/api/auth/login", "/api/auth/user", "/api/tre/v1/company/me", "/api/none")
     found = [await app.http.request(method, path, headers=OTHER_SITE) for path in paths]
 
@@ -78,7 +78,7 @@ async def test_scripts_of_other_sites_are_let_in_nowhere(app: rest.Rest, method)
 
 
 @pytest.mark.parametrize("method", ["TRACE", "CONNECT", "OPTIONS", "PATCH", "PROPFIND", "LOCK", "X"])
-async def test_odd_method_is_refused_and_repeats_nothing(app: rest.Rest, method):
+async def test_odd_method_is_refused_and_repeats_nothing(app, method):
     secret = {"X-Authorization": "Bearer secret-token"}
     answer = await app.http.request(method, "/api/auth/user?q=secret-token", headers=secret, content=b"secret-token")
 
@@ -91,9 +91,7 @@ async def test_odd_method_is_refused_and_repeats_nothing(app: rest.Rest, method)
     [(True, "https", ["max-age=31536000"]), (True, "http", []), (False, "https", []), (False, "http", [])],
 )
 @pytest.mark.parametrize("path", ["/api/tre/v1/company/me", "/nothing"])
-async def test_browsers_are_told_to_stay_with_https_only_where_it_is_promised(
-    app: rest.Rest, promised, scheme, expected, path
-):
+async def test_browsers_are_told_to_stay_with_https_only_where_it_is_promised(app, promised, scheme, expected, path):
     served = create_app((companies,), rest.state(app.contexts), promises_https=promised)
     transport = httpx.ASGITransport(app=served)
     async with httpx.AsyncClient(transport=transport, base_url=f"{scheme}://127.0.0.1") as client:

@@ -58,7 +58,7 @@ async def cookie(app: Rest) -> Cookie:
     return (await visitor(app))[1]
 
 
-async def test_cookie_says_who_asks(app: Rest) -> None:
+async def test_cookie_says_who_asks(app):
     login, cookie = await visitor(app)
     answer = await app.http.get(ME, headers={"Cookie": f"other=1; tripline={cookie.text}; more=2"})
 
@@ -82,7 +82,7 @@ async def test_cookie_says_who_asks(app: Rest) -> None:
         "tripline",
     ],
 )
-async def test_anything_but_the_whole_cookie_is_nobody(app: Rest, text: str) -> None:
+async def test_anything_but_the_whole_cookie_is_nobody(app, text):
     login, cookie = await visitor(app)
     other = await signed_in(app, login)
     values = {"id": cookie.session_id, "secret": cookie.secret, "wrong": other.secret, "other": other.session_id}
@@ -92,11 +92,11 @@ async def test_anything_but_the_whole_cookie_is_nobody(app: Rest, text: str) -> 
     assert (answer.status_code, answer.json().get("errorCode", 0)) == SIGNED_OUT
 
 
-async def test_same_cookie_sent_twice_is_one(app: Rest, cookie: Cookie) -> None:
+async def test_same_cookie_sent_twice_is_one(app, cookie):
     assert await ask(app, f"tripline={cookie.text}; tripline={cookie.text}") == GOOD
 
 
-async def test_secret_is_kept_as_its_hash_only(app: Rest, cookie: Cookie) -> None:
+async def test_secret_is_kept_as_its_hash_only(app, cookie):
     rows = await app.store.read(lambda tx: tx.all(select(account_session)))
     kept = repr(rows)
 
@@ -104,7 +104,7 @@ async def test_secret_is_kept_as_its_hash_only(app: Rest, cookie: Cookie) -> Non
     assert (cookie.secret in kept, cookie.csrf in kept) == (False, False)
 
 
-async def test_sign_in_ends_the_session_that_the_browser_had_and_takes_over_nothing(app: Rest) -> None:
+async def test_sign_in_ends_the_session_that_the_browser_had_and_takes_over_nothing(app):
     login, planted = await visitor(app)
     elsewhere = await signed_in(app, login)
     victim = await app.account("lee@fleet.example", Authority.DRIVER)
@@ -114,7 +114,7 @@ async def test_sign_in_ends_the_session_that_the_browser_had_and_takes_over_noth
     assert [await ask(app, each) for each in (planted, fresh, elsewhere)] == [SIGNED_OUT, GOOD, GOOD]
 
 
-async def test_sign_in_with_the_id_of_a_session_ends_it_only_with_its_secret(app: Rest) -> None:
+async def test_sign_in_with_the_id_of_a_session_ends_it_only_with_its_secret(app):
     login, cookie = await visitor(app)
     await signed_in(app, login, before=Cookie(cookie.session_id, "x" * 43))
 
@@ -143,7 +143,7 @@ COOKIES: list[tuple[str, dict[str, str], tuple[int, int]]] = [
 ]
 
 
-async def test_cookie_is_good_for_a_change_only_with_the_token_of_its_session_and_from_our_own_page(app: Rest) -> None:
+async def test_cookie_is_good_for_a_change_only_with_the_token_of_its_session_and_from_our_own_page(app):
     found = []
     login, cookie = await visitor(app)
     other = await signed_in(app, login)
@@ -165,7 +165,7 @@ async def test_cookie_is_good_for_a_change_only_with_the_token_of_its_session_an
     assert found == COOKIES
 
 
-async def test_token_in_the_header_needs_no_proof_and_wins_over_a_cookie(app: Rest, cookie: Cookie) -> None:
+async def test_token_in_the_header_needs_no_proof_and_wins_over_a_cookie(app, cookie):
     lee = await app.account("lee@fleet.example", Authority.DRIVER)
     headers = {"Cookie": f"tripline={cookie.text}", "X-Authorization": f"Bearer {lee.token}"}
     who = (await app.http.get(ME, headers=headers)).json()["id"]["id"]
@@ -179,9 +179,7 @@ async def test_token_in_the_header_needs_no_proof_and_wins_over_a_cookie(app: Re
 @pytest.mark.parametrize(
     ("later_ms", "expected"), [(IDLE_MS - 1, GOOD), (IDLE_MS, SIGNED_OUT), (IDLE_MS + 1, SIGNED_OUT)]
 )
-async def test_session_ends_after_its_time_without_a_request(
-    app: Rest, cookie: Cookie, later_ms: int, expected: tuple[int, int]
-) -> None:
+async def test_session_ends_after_its_time_without_a_request(app, cookie, later_ms, expected):
     app.now_ms += later_ms
 
     assert await ask(app, cookie) == expected
@@ -197,9 +195,7 @@ async def test_session_ends_after_its_time_without_a_request(
         (60_001, IDLE_MS, SIGNED_OUT),
     ],
 )
-async def test_request_prolongs_a_session_that_was_not_within_the_minute(
-    app: Rest, cookie: Cookie, used_ms: int, later_ms: int, expected: tuple[int, int]
-) -> None:
+async def test_request_prolongs_a_session_that_was_not_within_the_minute(app, cookie, used_ms, later_ms, expected):
     app.now_ms += used_ms
     assert await ask(app, cookie) == GOOD
     await app.contexts.accounts.browsers.write(app.store)
@@ -209,9 +205,7 @@ async def test_request_prolongs_a_session_that_was_not_within_the_minute(
 
 
 @pytest.mark.parametrize(("polls", "expected"), [(True, SIGNED_OUT), (False, GOOD)])
-async def test_what_a_page_asks_by_itself_keeps_nobody_signed_in(
-    app: Rest, cookie: Cookie, polls: bool, expected: tuple[int, int]
-) -> None:
+async def test_what_a_page_asks_by_itself_keeps_nobody_signed_in(app, cookie, polls, expected):
     sent = {"X_Poll": "1"} if polls else {}
 
     for _ in range(4):
@@ -223,7 +217,7 @@ async def test_what_a_page_asks_by_itself_keeps_nobody_signed_in(
     assert await ask(app, cookie, **sent) == expected
 
 
-async def test_request_of_its_user_prolongs_a_session_whose_page_asks_by_itself(app: Rest, cookie: Cookie) -> None:
+async def test_request_of_its_user_prolongs_a_session_whose_page_asks_by_itself(app, cookie):
     app.now_ms += IDLE_MS // 2
     answers = [await ask(app, cookie, X_Poll="1"), await ask(app, cookie), await ask(app, cookie, X_Poll="1")]
     await app.contexts.accounts.browsers.write(app.store)
@@ -235,9 +229,7 @@ async def test_request_of_its_user_prolongs_a_session_whose_page_asks_by_itself(
 
 
 @pytest.mark.parametrize(("off_ms", "expected"), [(-1, GOOD), (0, SIGNED_OUT), (1, SIGNED_OUT)])
-async def test_session_ends_in_any_case_however_much_it_is_used(
-    app: Rest, cookie: Cookie, off_ms: int, expected: tuple[int, int]
-) -> None:
+async def test_session_ends_in_any_case_however_much_it_is_used(app, cookie, off_ms, expected):
     end_ms = app.now_ms + LONGEST_MS
     while app.now_ms + IDLE_MS // 2 < end_ms - 1:
         app.now_ms += IDLE_MS // 2
@@ -248,7 +240,7 @@ async def test_session_ends_in_any_case_however_much_it_is_used(
     assert await ask(app, cookie) == expected
 
 
-async def test_what_was_noted_to_be_prolonged_does_not_bring_back_an_ended_session(app: Rest, cookie: Cookie) -> None:
+async def test_what_was_noted_to_be_prolonged_does_not_bring_back_an_ended_session(app, cookie):
     app.now_ms += 60_000
     await ask(app, cookie)
     await ask(app, cookie, "POST", "/api/auth/logout", X_CSRF_Token=cookie.csrf)
@@ -257,7 +249,7 @@ async def test_what_was_noted_to_be_prolonged_does_not_bring_back_an_ended_sessi
     assert await ask(app, cookie) == SIGNED_OUT
 
 
-async def test_reading_within_the_minute_writes_nothing(app: Rest, cookie: Cookie) -> None:
+async def test_reading_within_the_minute_writes_nothing(app, cookie):
     prolonged = []
     for _ in range(3):
         app.now_ms += 30_000
@@ -271,7 +263,7 @@ async def test_reading_within_the_minute_writes_nothing(app: Rest, cookie: Cooki
     assert prolonged == [0, 60_000, 60_000]
 
 
-async def test_stolen_cookie_is_good_for_nothing_after_signing_out(app: Rest, cookie: Cookie) -> None:
+async def test_stolen_cookie_is_good_for_nothing_after_signing_out(app, cookie):
     thief = Cookie(cookie.session_id, cookie.secret)
     before = await ask(app, thief)
     await ask(app, cookie, "POST", "/api/auth/logout", X_CSRF_Token=cookie.csrf)
@@ -280,7 +272,7 @@ async def test_stolen_cookie_is_good_for_nothing_after_signing_out(app: Rest, co
     assert [before, await ask(app, thief), change] == [GOOD, SIGNED_OUT, SIGNED_OUT]
 
 
-async def test_cookie_of_a_disabled_account_is_good_for_nothing(app: Rest) -> None:
+async def test_cookie_of_a_disabled_account_is_good_for_nothing(app):
     login, cookie = await visitor(app)
     off = update(account).where(account.c.id == login.user_id).values(enabled=False)
     await app.store.write(lambda tx: tx.run(off))
@@ -288,7 +280,7 @@ async def test_cookie_of_a_disabled_account_is_good_for_nothing(app: Rest) -> No
     assert await ask(app, cookie) == SIGNED_OUT
 
 
-async def test_sessions_tell_browsers_from_programs(app: Rest, cookie: Cookie) -> None:
+async def test_sessions_tell_browsers_from_programs(app, cookie):
     page = (await app.http.get(f"{ALL}?limit=9", headers={"Cookie": f"tripline={cookie.text}"})).json()
     found = [f"{each['kind']} {each['current']} {each['agent']}" for each in page["data"]]
 
@@ -318,8 +310,8 @@ def proxied(rest: Rest, **parts: Any) -> httpx.AsyncClient:
     ],
 )
 async def test_cookie_has_the_name_that_only_https_may_have_where_the_browser_uses_https(
-    app: Rest, cookie: Cookie, forwarded: str | None, public_url: str, name: str, expected: int
-) -> None:
+    app, cookie, forwarded, public_url, name, expected
+):
     headers = {"Cookie": f"{name}={cookie.text}"}
     if forwarded is not None:
         headers["X-Forwarded-Proto"] = forwarded
@@ -340,9 +332,7 @@ async def test_cookie_has_the_name_that_only_https_may_have_where_the_browser_us
         ("https://FLEET.example", {}, 200),
     ],
 )
-async def test_page_of_ours_is_where_people_reach_the_proxy(
-    app: Rest, cookie: Cookie, origin: str, headers: dict[str, str], expected: int
-) -> None:
+async def test_page_of_ours_is_where_people_reach_the_proxy(app, cookie, origin, headers, expected):
     sent = {"Cookie": f"__Host-tripline={cookie.text}", "X-CSRF-Token": cookie.csrf, "Origin": origin}
     async with proxied(app, public_url="https://fleet.example") as http:
         found = (await http.delete(ALL, headers=sent | headers | {"X-Forwarded-Proto": "https"})).status_code
@@ -350,7 +340,7 @@ async def test_page_of_ours_is_where_people_reach_the_proxy(
     assert found == expected
 
 
-async def test_settings_decide_when_a_session_ends(app: Rest) -> None:
+async def test_settings_decide_when_a_session_ends(app):
     login = await app.account("kim@fleet.example", Authority.COMPANY_ADMIN)
     ends = []
     for idle_s, longest_s in ((60, 600), (600, 60)):
@@ -368,7 +358,7 @@ async def test_settings_decide_when_a_session_ends(app: Rest) -> None:
     assert ends == [60_000, 60_000]
 
 
-def test_what_is_noted_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_noted_is_bounded(monkeypatch):
     monkeypatch.setattr(sessions, "_NOTED_MAX", 2)
     prolonger = Prolonger(SETTINGS)
     account = Account("Kim", "kim@ace.example", None, None, None)

@@ -47,7 +47,7 @@ async def _over_broken_store(rest: Rest, trouble: Exception) -> httpx.Response:
         )
 
 
-def test_every_kind_of_refusal_has_an_answer() -> None:
+def test_every_kind_of_refusal_has_an_answer():
     assert errors.ANSWERS == {
         Kind.AUTHENTICATION: (401, 10),
         Kind.TOKEN_EXPIRED: (401, 11),
@@ -64,7 +64,7 @@ def test_every_kind_of_refusal_has_an_answer() -> None:
     assert set(errors.ANSWERS) == set(Kind)
 
 
-async def test_g30_error_body_has_four_keys_and_the_time_of_the_error(app: Rest) -> None:
+async def test_g30_error_body_has_four_keys_and_the_time_of_the_error(app):
     answer = await app.http.get("/api/nothing/here?secret=query")
     assert answer.headers["content-type"] == "application/json;charset=UTF-8"
     assert answer.status_code == 404
@@ -87,13 +87,13 @@ async def test_g30_error_body_has_four_keys_and_the_time_of_the_error(app: Rest)
         ("PATCH", f"/api/tre/v1_3/trip/{UNKNOWN_ID}/analytics/drivingScore", 405, 31),
     ],
 )
-async def test_unknown_path_or_method_is_refused(app: Rest, method: str, path: str, status: int, code: int) -> None:
+async def test_unknown_path_or_method_is_refused(app, method, path, status, code):
     answer = await app.http.request(method, path)
 
     assert (answer.status_code, answer.json()["errorCode"]) == (status, code)
 
 
-async def test_method_that_is_not_possible_is_answered_with_those_that_are(app: Rest) -> None:
+async def test_method_that_is_not_possible_is_answered_with_those_that_are(app):
     answers = [await app.http.request(method, "/api/auth/login") for method in ("GET", "HEAD", "OPTIONS")]
 
     for allowed in [answer.headers.get("allow") for answer in answers]:
@@ -101,14 +101,14 @@ async def test_method_that_is_not_possible_is_answered_with_those_that_are(app: 
         assert set(allowed.split(", ")) == {"POST", "OPTIONS"}
 
 
-async def test_head_is_get_without_its_body(app: Rest) -> None:
+async def test_head_is_get_without_its_body(app):
     head, get = await app.http.head("/health/live"), await app.http.get("/health/live")
     assert (head.status_code, head.headers, head.content) == (200, get.headers, b"")
     assert get.content != b""
 
 
 @pytest.mark.parametrize(("size", "status"), [(1_048_575, 400), (1_048_576, 400), (1_048_577, 413)])
-async def test_g35_body_may_have_one_mib(app: Rest, size: int, status: int) -> None:
+async def test_g35_body_may_have_one_mib(app, size, status):
     body = b'{"vehicleNo":""}'
 
     _, admin = await app.operator("ace")
@@ -117,7 +117,7 @@ async def test_g35_body_may_have_one_mib(app: Rest, size: int, status: int) -> N
     assert (answer.status_code, answer.json()["errorCode"]) == (status, 31)
 
 
-async def test_outage_is_answered_503_with_code_2_and_its_cause_is_in_the_log(app: Rest) -> None:
+async def test_outage_is_answered_503_with_code_2_and_its_cause_is_in_the_log(app):
     stream = StringIO()
     logs.plain(stream)
 
@@ -137,7 +137,7 @@ async def test_outage_is_answered_503_with_code_2_and_its_cause_is_in_the_log(ap
     }
 
 
-async def test_bug_is_answered_500_without_its_text_and_logged_once_without_values(app: Rest) -> None:
+async def test_bug_is_answered_500_without_its_text_and_logged_once_without_values(app):
     stream = StringIO()
     logs.plain(stream)
 
@@ -162,9 +162,7 @@ async def test_bug_is_answered_500_without_its_text_and_logged_once_without_valu
         ("GET", "/nowhere", "", "404 32 "),
     ],
 )
-async def test_every_trouble_is_answered_in_the_form_that_the_application_is_given(
-    app: Rest, method: str, path: str, body: str, told: str
-) -> None:
+async def test_every_trouble_is_answered_in_the_form_that_the_application_is_given(app, method, path, body, told):
     def page(request: Call, trouble: errors.Trouble) -> Response[bytes]:
         text = f"<p>{trouble.status} {trouble.code} {trouble.message}"
         return Response(text.encode(), status_code=trouble.status, media_type="text/html", headers=trouble.headers)
@@ -179,7 +177,7 @@ async def test_every_trouble_is_answered_in_the_form_that_the_application_is_giv
     assert answer.status_code == int(told[:3])
 
 
-async def test_checks_run_in_the_published_order(app: Rest) -> None:
+async def test_checks_run_in_the_published_order(app):
     _, owner = await app.operator("taxi")
     _, stranger = await app.operator("bus")
     root = await app.account("root@x.example", Authority.SYS_ADMIN)
@@ -199,7 +197,7 @@ async def test_checks_run_in_the_published_order(app: Rest) -> None:
     assert await refused(owner, vehicle_id, limit=0) == (400, 31)
 
 
-async def test_sender_that_goes_away_amid_its_body_is_no_bug(app: Rest) -> None:
+async def test_sender_that_goes_away_amid_its_body_is_no_bug(app):
     messages = [{"type": "http.request", "body": b'{"user', "more_body": True}, {"type": "http.disconnect"}]
     sent: list[dict[str, Any]] = []
 

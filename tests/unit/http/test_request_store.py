@@ -48,7 +48,7 @@ async def admin(rest: Rest) -> Login:
     return await rest.login(user_id, FORM["email"], Authority.SYS_ADMIN, None)
 
 
-async def test_reads_and_changes_of_rest_and_portal_count_for_the_account(app: Rest, holders: list[str]) -> None:
+async def test_reads_and_changes_of_rest_and_portal_count_for_the_account(app, holders):
     login = await admin(app)
     browser = Browser(app)
     assert (await browser.post("/sign-in", FORM)).status_code == 303
@@ -62,7 +62,7 @@ async def test_reads_and_changes_of_rest_and_portal_count_for_the_account(app: R
     assert len(holders) >= 3
 
 
-async def test_visitors_count_by_their_address_whatever_credential_they_make_up(app: Rest, holders: list[str]) -> None:
+async def test_visitors_count_by_their_address_whatever_credential_they_make_up(app, holders):
     made_up = Login(UserId(NOBODY), Authority.DRIVER, None, "made.up.token")
     await app.call(made_up, "GET", LIST)
     browser = Browser(app)
@@ -74,9 +74,7 @@ async def test_visitors_count_by_their_address_whatever_credential_they_make_up(
 
 
 @pytest.mark.parametrize(("waiting", "status"), [(1, 200), (2, 429)], ids=["at the bound", "above it"])
-async def test_read_beyond_the_bound_of_an_account_is_told_to_come_again(
-    app: Rest, monkeypatch: pytest.MonkeyPatch, waiting: int, status: int
-) -> None:
+async def test_read_beyond_the_bound_of_an_account_is_told_to_come_again(app, monkeypatch, waiting, status):
     monkeypatch.setattr(turns, "WAITING_OF_HOLDER", 1)
 
     login, other = await admin(app), await app.account("b@x.example", Authority.SYS_ADMIN)
@@ -97,7 +95,7 @@ async def test_read_beyond_the_bound_of_an_account_is_told_to_come_again(
     assert told == [(200, None, None) if status == 200 else (429, 2, "1")]
 
 
-async def test_read_that_takes_too_long_is_refused_in_words(app: Rest, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_read_that_takes_too_long_is_refused_in_words(app, monkeypatch):
     login = await admin(app)
 
     async def too_long(*_: Any, **__: Any) -> None:

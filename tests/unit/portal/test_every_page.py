@@ -158,9 +158,7 @@ def is_led_to_sign_in(answer: httpx.Response) -> bool:
 
 
 @pytest.mark.parametrize("name", ACTORS)
-async def test_page_opens_to_the_roles_that_may_and_leads_only_to_what_its_visitor_may_do(
-    world: World, name: str
-) -> None:
+async def test_page_opens_to_the_roles_that_may_and_leads_only_to_what_its_visitor_may_do(world, name):
     """A link or button that would be refused is not shown; nothing stands inline, and no id twice. What pages hold is
     looked at on one store."""
     asked = browser(world, name)
@@ -209,7 +207,7 @@ async def followed(world: World, asked: Browser, opened: dict[str, httpx.Respons
 
 
 @pytest.mark.parametrize("name", ["P", "operator", "managing director"])
-async def test_markup_that_somebody_stored_is_shown_as_text(world: World, name: str) -> None:
+async def test_markup_that_somebody_stored_is_shown_as_text(world, name):
     """The test above finds none of it among the elements."""
 
     assert HOSTILE in Page((await browser(world, name).get(f"/fleet/vehicles/{world.ids['V']}")).text).text
@@ -217,7 +215,7 @@ async def test_markup_that_somebody_stored_is_shown_as_text(world: World, name: 
 
 @pytest.mark.once("refused before a store is asked")
 @pytest.mark.parametrize("name", [NOBODY, "P", "platform administrator"])
-async def test_change_that_another_site_asks_for_is_refused_on_every_page(world: World, name: str) -> None:
+async def test_change_that_another_site_asks_for_is_refused_on_every_page(world, name):
     asked = browser(world, name)
 
     assert {
@@ -237,7 +235,7 @@ def macros() -> Counter[str]:
 
 
 @pytest.mark.parametrize("name", ["P", "platform administrator"])
-async def test_no_page_leaves_its_macros_to_the_garbage_collector(world: World, name: str) -> None:
+async def test_no_page_leaves_its_macros_to_the_garbage_collector(world, name):
     """They hold all that it shows: to collect them takes 50 to 100 ms for each hundred pages, while everybody waits."""
     asked = browser(world, name)
     gc.collect()

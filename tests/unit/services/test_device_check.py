@@ -74,7 +74,7 @@ def texts(told: list[ReportLine]) -> list[str]:
         ),
     ],
 )
-def test_beginning_says_how_things_stand(first: Look, watched: Watched, said: list[str]) -> None:
+def test_beginning_says_how_things_stand(first, watched, said):
     assert texts(listener_from(first, watched).beginning(NOW)) == said
 
 
@@ -93,7 +93,7 @@ def test_beginning_says_how_things_stand(first: Look, watched: Watched, said: li
         (Session(False, NOW, "lost"), CONNECTED, ["connected"]),
     ],
 )
-def test_connection_is_told_when_it_changes(before: Session | None, now: Session, said: list[str]) -> None:
+def test_connection_is_told_when_it_changes(before, now, said):
     heard = listener_from(replace(NOTHING, session=before))
 
     told = texts(heard.told(replace(NOTHING, session=now), NOW))
@@ -141,15 +141,13 @@ def test_connection_is_told_when_it_changes(before: Session | None, now: Session
         ((TRIP,), (replace(TRIP, no=5, id="older"), TRIP), []),
     ],
 )
-def test_trip_is_told_when_it_changes(
-    before: tuple[TripState, ...], now: tuple[TripState, ...], said: list[str]
-) -> None:
+def test_trip_is_told_when_it_changes(before, now, said):
     heard = listener_from(replace(NOTHING, trips=before))
 
     assert texts(heard.told(replace(NOTHING, trips=now), NOW)) == said
 
 
-def test_call_is_told_at_each_step() -> None:
+def test_call_is_told_at_each_step():
     heard = listener_from()
 
     steps = [
@@ -163,7 +161,7 @@ def test_call_is_told_at_each_step() -> None:
     assert told == [["call c (reset): requested"], [], ["call c (reset): acked"], ["call c (reset): done, code 2000"]]
 
 
-def test_messages_are_told_in_the_order_of_time_with_what_happened_beside_them() -> None:
+def test_messages_are_told_in_the_order_of_time_with_what_happened_beside_them():
     heard = listener_from()
     look = replace(
         NOTHING,
@@ -179,14 +177,14 @@ def test_messages_are_told_in_the_order_of_time_with_what_happened_beside_them()
 
 
 @pytest.mark.parametrize("outcome", ["too_large", "unknown_call", "unknown_sensor", "internal", "surprise"])
-def test_message_that_the_reader_never_judged_is_told_with_its_reason_alone(outcome: str) -> None:
+def test_message_that_the_reader_never_judged_is_told_with_its_reason_alone(outcome):
     (told,) = listener_from().told(replace(NOTHING, messages=(traced(b"\xff", outcome),)), NOW)
 
     assert told.is_rejected
     assert [finding.text.partition(":")[0] for finding in told.findings] == [outcome]
 
 
-def test_trace_that_is_full_is_told_as_a_note() -> None:
+def test_trace_that_is_full_is_told_as_a_note():
     (told,) = listener_from().told(replace(NOTHING, messages=(traced(b"", traces.NOT_TRACED),)), NOW)
 
     assert (told.kind, told.text) == ("note", device_check.OUTCOMES[traces.NOT_TRACED])
@@ -195,7 +193,7 @@ def test_trace_that_is_full_is_told_as_a_note() -> None:
 @pytest.mark.parametrize(
     ("period_ms", "count", "notes"), [(4_999, 5, 0), (5_000, 4, 0), (5_000, 5, 1), (5_001, 9, 1), (60_000, 30, 1)]
 )
-def test_samples_that_come_too_seldom_are_told_once(period_ms: int, count: int, notes: int) -> None:
+def test_samples_that_come_too_seldom_are_told_once(period_ms, count, notes):
     heard = listener_from()
     first_ms = TS - period_ms * count
     messages = [traced(text(2, {**ITEM, "clt": first_ms + n * period_ms}), nth=n) for n in range(count)]
@@ -205,7 +203,7 @@ def test_samples_that_come_too_seldom_are_told_once(period_ms: int, count: int, 
     assert [each.kind for each in told].count("note") == notes
 
 
-def test_every_reason_that_the_program_has_is_put_into_words() -> None:
+def test_every_reason_that_the_program_has_is_put_into_words():
     endings = {
         *(events.DISCONNECTED, events.PROTOCOL_ERROR, events.REFUSED, events.FLOODED),
         *(connection.SLOW_READER, connection.SILENT, connection.OUTAGE, connection.BUG, connection.LOST),

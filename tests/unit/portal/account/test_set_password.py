@@ -34,7 +34,7 @@ def shown(tmp_path: Path) -> tuple[httpx.Response, Page]:
     return answer, Page(answer.text)
 
 
-def test_page_forbids_what_could_carry_the_link_away(tmp_path: Path) -> None:
+def test_page_forbids_what_could_carry_the_link_away(tmp_path):
     answer, page = shown(tmp_path)
 
     assert answer.headers["content-security-policy"] == views.POLICY
@@ -44,7 +44,7 @@ def test_page_forbids_what_could_carry_the_link_away(tmp_path: Path) -> None:
     assert not [href for href in page.hrefs if "//" in href]
 
 
-def test_page_can_be_filled_in_by_password_managers(tmp_path: Path) -> None:
+def test_page_can_be_filled_in_by_password_managers(tmp_path):
     _, page = shown(tmp_path)
 
     fields = [each for each in page.all("input") if each["type"] == "password"]
@@ -52,7 +52,7 @@ def test_page_can_be_filled_in_by_password_managers(tmp_path: Path) -> None:
     assert all(each["autocomplete"] == "new-password" and "required" in each for each in fields)
 
 
-async def test_opening_the_page_any_number_of_times_does_not_use_the_link_up(app: Rest) -> None:
+async def test_opening_the_page_any_number_of_times_does_not_use_the_link_up(app):
     browser, token = Browser(app), await link(app)
     seen = [(await browser.http.request(method, PATH, params={"token": token})) for method in ("GET", "HEAD", "GET")]
     sent = await browser.post(PATH, {"token": token, "password": "12345678", "again_password": "12345678"})
@@ -72,7 +72,7 @@ async def test_opening_the_page_any_number_of_times_does_not_use_the_link_up(app
         ({"password": "12345678\x00", "again_password": "12345678\x00"}, "control characters"),
     ],
 )
-async def test_trouble_is_told_in_the_page_and_the_form_stays(app: Rest, fields: dict[str, str], told: str) -> None:
+async def test_trouble_is_told_in_the_page_and_the_form_stays(app, fields, told):
     browser, token = Browser(app), await link(app)
     answer = await browser.post(PATH, {"token": token, **fields})
     kept = {"type": "hidden", "name": "token", "value": token} in Page(answer.text).all("input")
@@ -81,7 +81,7 @@ async def test_trouble_is_told_in_the_page_and_the_form_stays(app: Rest, fields:
 
 
 @pytest.mark.parametrize("token", ["", "x", '"><script>alert(1)</script>', "\x00", "é", "x" * 5_000])
-async def test_link_that_is_none_of_ours_is_told_without_repeating_it(app: Rest, token: str) -> None:
+async def test_link_that_is_none_of_ours_is_told_without_repeating_it(app, token):
     await link(app)
     browser = Browser(app)
     form = {"token": token, "password": "12345678", "again_password": "12345678"}
@@ -105,16 +105,14 @@ async def test_link_that_is_none_of_ours_is_told_without_repeating_it(app: Rest,
         (b"x" * 100_000, 413),
     ],
 )
-async def test_body_that_is_no_form_is_refused_in_a_page(app: Rest, body: bytes, status: int) -> None:
+async def test_body_that_is_no_form_is_refused_in_a_page(app, body, status):
     answer = await Browser(app).http.post(PATH, content=body)
 
     assert (answer.status_code, answer.headers["content-type"]) == (status, "text/html; charset=utf-8")
 
 
 @pytest.mark.parametrize(("beside", "status"), [(0, 303), (16_384, 303), (16_385, 413)])
-async def test_longest_password_fits_and_a_form_beyond_the_bound_is_not_read(
-    app: Rest, beside: int, status: int
-) -> None:
+async def test_longest_password_fits_and_a_form_beyond_the_bound_is_not_read(app, beside, status):
     password = "\U0001f69a" * 255
     form = urlencode({"token": await link(app), "password": password, "again_password": password, "x": ""}).encode()
     answer = await Browser(app).http.post(PATH, content=form.ljust(beside, b"x"))
@@ -122,7 +120,7 @@ async def test_longest_password_fits_and_a_form_beyond_the_bound_is_not_read(
     assert answer.status_code == status
 
 
-async def test_page_speaks_the_language_asked_for(app: Rest) -> None:
+async def test_page_speaks_the_language_asked_for(app):
     browser, token = Browser(app), await link(app)
     browser.http.headers["accept-language"] = "ko-KR,ko;q=0.9,en;q=0.8"
     answers = [await browser.get(f"{PATH}?token={token}")]
@@ -145,7 +143,7 @@ async def test_page_speaks_the_language_asked_for(app: Rest) -> None:
     assert "새 링크를 요청해 주십시오." in used.text
 
 
-async def test_language_can_be_changed_below_a_refused_form_and_the_link_stays(app: Rest) -> None:
+async def test_language_can_be_changed_below_a_refused_form_and_the_link_stays(app):
     browser, token = Browser(app), await link(app)
     form = Page((await browser.get(f"{PATH}?token={token}")).text).all("form")[0]
     refused = Page((await browser.post(form["action"] or "", {"token": token, "password": "x"})).text)

@@ -59,7 +59,7 @@ async def sessions(rest: Rest) -> int:
     return len(await rest.store.read(lambda tx: tx.all(select(account_session.c.id))))
 
 
-async def test_sign_in_gives_a_cookie_that_no_script_reads_and_no_other_site_sends(app: Rest) -> None:
+async def test_sign_in_gives_a_cookie_that_no_script_reads_and_no_other_site_sends(app):
     await made(app)
     browser = Browser(app)
     answer = await browser.post("/sign-in", {**GOOD, "next": "/account"})
@@ -88,7 +88,7 @@ class Noted(Passwords):
         return await super().matches(password, kept, requester)
 
 
-async def test_browser_that_signed_in_before_comes_before_strangers_from_any_address(app: Rest) -> None:
+async def test_browser_that_signed_in_before_comes_before_strangers_from_any_address(app):
     """With the account that it signed in with, and no other."""
 
     for email in (EMAIL, "lee@x.example"):
@@ -105,7 +105,7 @@ async def test_browser_that_signed_in_before_comes_before_strangers_from_any_add
     assert noted.known == [False, True, False]
 
 
-async def test_mark_of_a_sign_in_is_of_one_account_and_lets_nobody_in(app: Rest) -> None:
+async def test_mark_of_a_sign_in_is_of_one_account_and_lets_nobody_in(app):
     browser = await signed_in(app)
     mark = browser.http.cookies["tripline-known"]
     browser.http.cookies.clear()
@@ -116,7 +116,7 @@ async def test_mark_of_a_sign_in_is_of_one_account_and_lets_nobody_in(app: Rest)
     assert found == (303, True, False, False)
 
 
-async def test_cookie_over_https_is_for_this_host_and_https_alone(app: Rest) -> None:
+async def test_cookie_over_https_is_for_this_host_and_https_alone(app):
     await made(app)
     browser = Browser(app)
     answer = await browser.http.post("https://127.0.0.1/sign-in", data=GOOD, headers=OWN)
@@ -139,7 +139,7 @@ async def test_cookie_over_https_is_for_this_host_and_https_alone(app: Rest) -> 
         ("javascript:alert(1)", "/"),
     ],
 )
-async def test_sign_in_leads_to_pages_of_ours_alone(app: Rest, wanted: str, there: str) -> None:
+async def test_sign_in_leads_to_pages_of_ours_alone(app, wanted, there):
     await made(app)
     answer = await Browser(app).post("/sign-in", {**GOOD, "next": wanted})
 
@@ -156,9 +156,7 @@ async def test_sign_in_leads_to_pages_of_ours_alone(app: Rest, wanted: str, ther
         ({}, 400, "E-mail address is missing.Password is missing."),
     ],
 )
-async def test_wrong_or_missing_words_are_told_in_the_form_and_the_address_stays(
-    app: Rest, fields: dict[str, str], status: int, told: str
-) -> None:
+async def test_wrong_or_missing_words_are_told_in_the_form_and_the_address_stays(app, fields, status, told):
     await made(app)
     answer = await Browser(app).post("/sign-in", fields)
     page = Page(answer.text)
@@ -170,7 +168,7 @@ async def test_wrong_or_missing_words_are_told_in_the_form_and_the_address_stays
     assert seen[3] == 0
 
 
-async def test_wait_after_wrong_passwords_is_told_with_its_length(app: Rest) -> None:
+async def test_wait_after_wrong_passwords_is_told_with_its_length(app):
     await made(app)
     browser = Browser(app)
     for _ in range(5):
@@ -181,7 +179,7 @@ async def test_wait_after_wrong_passwords_is_told_with_its_length(app: Rest) -> 
     assert found == (429, "30", True)
 
 
-async def test_disabled_account_does_not_sign_in(app: Rest) -> None:
+async def test_disabled_account_does_not_sign_in(app):
     user_id = await made(app)
     await app.store.write(lambda tx: directory.disable(tx, user_id=user_id, now_ms=app.now_ms))
 
@@ -191,14 +189,14 @@ async def test_disabled_account_does_not_sign_in(app: Rest) -> None:
 @pytest.mark.parametrize(
     "headers", [{"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}, {"Origin": "https://evil.example"}]
 )
-async def test_other_site_signs_nobody_in(app: Rest, headers: dict[str, str]) -> None:
+async def test_other_site_signs_nobody_in(app, headers):
     await made(app)
     answer = await Browser(app).http.post("/sign-in", data=GOOD, headers=headers)
 
     assert (answer.status_code, await sessions(app)) == (403, 0)
 
 
-async def test_planted_cookie_is_replaced_and_good_for_nothing(app: Rest) -> None:
+async def test_planted_cookie_is_replaced_and_good_for_nothing(app):
     attacker = await signed_in(app)
     await made(app, "lee@x.example")
     planted = cookie_of(attacker)
@@ -212,13 +210,13 @@ async def test_planted_cookie_is_replaced_and_good_for_nothing(app: Rest) -> Non
     assert (len(fresh) == 1, status, await sessions(app)) == (True, 303, 1)
 
 
-async def test_who_is_signed_in_is_led_on_from_the_sign_in(app: Rest) -> None:
+async def test_who_is_signed_in_is_led_on_from_the_sign_in(app):
     answer = await (await signed_in(app)).get("/sign-in?next=/account")
 
     assert (answer.status_code, answer.headers["location"]) == (303, "/account")
 
 
-async def test_fresh_installation_says_which_command_makes_the_first_account(app: Rest) -> None:
+async def test_fresh_installation_says_which_command_makes_the_first_account(app):
     seen = []
     for _ in range(2):
         page = Page((await Browser(app).get("/sign-in")).text)
@@ -230,7 +228,7 @@ async def test_fresh_installation_says_which_command_makes_the_first_account(app
     assert seen == [(True, False), (False, True)]
 
 
-async def test_signing_out_ends_the_session_and_takes_the_cookie(app: Rest) -> None:
+async def test_signing_out_ends_the_session_and_takes_the_cookie(app):
     browser = await signed_in(app)
     thief = Browser(app)
     thief.http.cookies.set("tripline", cookie_of(browser))
@@ -247,7 +245,7 @@ async def test_signing_out_ends_the_session_and_takes_the_cookie(app: Rest) -> N
     "path", ["/sign-out", "/account/sessions/end-all", "/account/password", "/account/preferences"]
 )
 @pytest.mark.parametrize("token", ["", "wrong"])
-async def test_change_without_the_token_of_the_session_changes_nothing(app: Rest, path: str, token: str) -> None:
+async def test_change_without_the_token_of_the_session_changes_nothing(app, path, token):
     browser = await signed_in(app)
     fields = {"csrf": token, "theme": "dark", "currentPassword": PASSWORD}
     fields |= {"newPassword": PASSWORD + "2", "again_password": PASSWORD + "2"}
@@ -265,7 +263,7 @@ async def linked(rest: Rest) -> str:
     return link.partition("token=")[2]
 
 
-async def test_opening_a_link_spends_nothing_and_its_button_signs_in_once(app: Rest) -> None:
+async def test_opening_a_link_spends_nothing_and_its_button_signs_in_once(app):
     token = await linked(app)
     browser = Browser(app)
     opened = [(await browser.get(f"{links.SIGN_IN_PATH}?token={token}")).status_code for _ in range(3)]
@@ -279,7 +277,7 @@ async def test_opening_a_link_spends_nothing_and_its_button_signs_in_once(app: R
 
 
 @pytest.mark.parametrize(("later_ms", "status"), [(899_999, 303), (900_000, 400), (900_001, 400)])
-async def test_link_is_good_for_a_quarter_of_an_hour(app: Rest, later_ms: int, status: int) -> None:
+async def test_link_is_good_for_a_quarter_of_an_hour(app, later_ms, status):
     token = await linked(app)
     app.now_ms += later_ms
 
@@ -287,13 +285,13 @@ async def test_link_is_good_for_a_quarter_of_an_hour(app: Rest, later_ms: int, s
 
 
 @pytest.mark.parametrize("token", ["", "nonsense", "x" * 43])
-async def test_link_that_was_never_made_says_how_to_get_one(app: Rest, token: str) -> None:
+async def test_link_that_was_never_made_says_how_to_get_one(app, token):
     answer = await Browser(app).get(f"{links.SIGN_IN_PATH}?token={token}")
 
     assert (answer.status_code, "tripline admin sign-in-link" in answer.text) == (400, True)
 
 
-async def test_new_password_keeps_this_browser_signed_in_and_ends_every_other_session(app: Rest) -> None:
+async def test_new_password_keeps_this_browser_signed_in_and_ends_every_other_session(app):
     browser = await signed_in(app)
     other = Browser(app)
     await other.post("/sign-in", GOOD)
@@ -317,7 +315,7 @@ async def test_new_password_keeps_this_browser_signed_in_and_ends_every_other_se
         ({"newPassword": "", "again_password": ""}, "New password is missing.Repeated new password is missing."),
     ],
 )
-async def test_password_that_cannot_be_set_says_why_at_its_field(app: Rest, fields: dict[str, str], told: str) -> None:
+async def test_password_that_cannot_be_set_says_why_at_its_field(app, fields, told):
     browser = await signed_in(app)
     new = "another pass phrase"
     sent = {"currentPassword": PASSWORD, "newPassword": new, "again_password": new, **fields}
@@ -326,7 +324,7 @@ async def test_password_that_cannot_be_set_says_why_at_its_field(app: Rest, fiel
     assert (answer.status_code, told in Page(answer.text).text, answer.text.count("data-refused")) == (400, True, 1)
 
 
-async def test_language_and_theme_are_kept_by_the_account(app: Rest) -> None:
+async def test_language_and_theme_are_kept_by_the_account(app):
     browser = await signed_in(app)
     seen = []
     for chosen in ({"language": "ko"}, {"theme": "dark"}, {"theme": "system", "language": "en"}, {"theme": "pink"}):
@@ -338,7 +336,7 @@ async def test_language_and_theme_are_kept_by_the_account(app: Rest) -> None:
     assert seen == [("ko", "system"), ("ko", "dark"), ("en", "system"), ("en", "system")]
 
 
-async def test_browser_paints_its_bars_in_the_ground_of_the_theme(app: Rest) -> None:
+async def test_browser_paints_its_bars_in_the_ground_of_the_theme(app):
     style = (FOLDER / "style.css").read_text()
     browser = await signed_in(app)
     seen = []
@@ -354,7 +352,7 @@ async def test_browser_paints_its_bars_in_the_ground_of_the_theme(app: Rest) -> 
     assert f"--ground: light-dark({light[0][0]}, {dark[0][0]});" in style
 
 
-async def test_guest_chooses_a_language_that_the_browser_keeps(app: Rest) -> None:
+async def test_guest_chooses_a_language_that_the_browser_keeps(app):
     await made(app)
     browser = Browser(app)
     seen = []
@@ -366,7 +364,7 @@ async def test_guest_chooses_a_language_that_the_browser_keeps(app: Rest) -> Non
     assert seen == ["ko", "en", "en"]
 
 
-async def test_session_is_signed_out_from_the_list_and_so_are_all_others(app: Rest) -> None:
+async def test_session_is_signed_out_from_the_list_and_so_are_all_others(app):
     browser = await signed_in(app)
     others = [Browser(app) for _ in range(3)]
     for each in others:
@@ -384,7 +382,7 @@ async def test_session_is_signed_out_from_the_list_and_so_are_all_others(app: Re
     assert [*seen, (await browser.get("/account")).status_code] == [200, 200, 200, 303, 200, 303, 303, 303, 303]
 
 
-async def test_path_that_is_no_page_keeps_the_frame_for_who_is_signed_in_alone(app: Rest) -> None:
+async def test_path_that_is_no_page_keeps_the_frame_for_who_is_signed_in_alone(app):
     browser, found = await signed_in(app), []
     await browser.post("/account/preferences", {"csrf": await csrf(browser), "language": "ko"})
     for asked in (browser, Browser(app)):
@@ -409,7 +407,7 @@ class Away:
         raise Outage("away")
 
 
-async def test_path_that_is_no_page_is_told_of_while_the_store_is_away(app: Rest) -> None:
+async def test_path_that_is_no_page_is_told_of_while_the_store_is_away(app):
     cookies = (await signed_in(app)).http.cookies
     app.contexts = changed(app.contexts, store=Away())  # type: ignore[arg-type]
     browser = Browser(app)

@@ -57,7 +57,7 @@ async def mails(rest: Rest) -> list[str]:
     return [row.kind for row in await rest.store.read(lambda tx: tx.all(select(mail_outbox.c.kind)))]
 
 
-async def test_application_is_approved_once(app: Rest) -> None:
+async def test_application_is_approved_once(app):
     approved = (True, [303, 400], False, [("APPROVED", None)], ["application.approved"])
     browser = Browser(app, await root(app))
     wanted = await applied(app)
@@ -69,7 +69,7 @@ async def test_application_is_approved_once(app: Rest) -> None:
 
 
 @pytest.mark.parametrize("reason", ["", " \r\n", "x" * 4_097])
-async def test_rejection_needs_a_reason_and_keeps_what_was_typed(app: Rest, reason: str) -> None:
+async def test_rejection_needs_a_reason_and_keeps_what_was_typed(app, reason):
     rejected = (400, True, False, 303, True, [("REJECTED", "No\nvehicles.")], ["application.rejected"])
     browser = Browser(app, await root(app))
     wanted = await applied(app)
@@ -84,7 +84,7 @@ async def test_rejection_needs_a_reason_and_keeps_what_was_typed(app: Rest, reas
     assert found == rejected
 
 
-async def test_account_is_disabled_and_enabled_and_never_the_own(app: Rest) -> None:
+async def test_account_is_disabled_and_enabled_and_never_the_own(app):
     admin = await root(app)
     browser = Browser(app, admin)
     kim = await app.account("kim@x.example", Authority.DRIVER)
@@ -115,7 +115,7 @@ async def test_account_is_disabled_and_enabled_and_never_the_own(app: Rest) -> N
         ("state=enabled&role=SYS_ADMIN", {"root"}),
     ],
 )
-async def test_accounts_are_found_by_beginning_role_and_state(app: Rest, query: str, found: set[str]) -> None:
+async def test_accounts_are_found_by_beginning_role_and_state(app, query, found):
     browser = Browser(app, await root(app))
     for name in ("kim", "lee"):
         await app.account(f"{name}@x.example", Authority.DRIVER)
@@ -149,7 +149,7 @@ async def three_applied(rest: Rest) -> Browser:
         ("?q=day&state=any", []),
     ],
 )
-async def test_applications_are_listed_by_state_those_that_wait_first(app: Rest, query: str, found: list[str]) -> None:
+async def test_applications_are_listed_by_state_those_that_wait_first(app, query, found):
     browser = await three_applied(app)
     count = await browser.get(f"/admin/applications/count{query}")
     page, count = (await browser.get(f"/admin/applications{query}")).text, Page(count.text).text
@@ -161,13 +161,13 @@ async def test_applications_are_listed_by_state_those_that_wait_first(app: Rest,
 
 
 @pytest.mark.parametrize("query", ["sort=company", "state=NONE"])
-async def test_applications_are_ordered_and_filtered_by_what_there_is(app: Rest, query: str) -> None:
+async def test_applications_are_ordered_and_filtered_by_what_there_is(app, query):
     assert (await Browser(app, await root(app)).get(f"/admin/applications?{query}")).status_code == 400
 
 
 @pytest.mark.parametrize("path", ["/admin/applications", "/admin/applications/count", "/admin/accounts"])
 @pytest.mark.parametrize("role", [Authority.COMPANY_ADMIN, Authority.DIRECTOR, Authority.DRIVER, Authority.CARRIER])
-async def test_page_of_the_platform_is_closed_to_every_other_role(app: Rest, path: str, role: Authority) -> None:
+async def test_page_of_the_platform_is_closed_to_every_other_role(app, path, role):
     assert (await Browser(app, await app.account("kim@x.example", role)).get(path)).status_code == 403
 
 
@@ -201,9 +201,7 @@ async def shows_settings(rest: Rest) -> Browser:
         ("ko", ("표시 안 함", "설정 파일", "환경 변수", "기록하는 최소 심각도")),
     ],
 )
-async def test_settings_in_force_are_shown_without_their_secrets(
-    app: Rest, language: str, told: tuple[str, ...]
-) -> None:
+async def test_settings_in_force_are_shown_without_their_secrets(app, language, told):
     browser = await shows_settings(app)
     text = unbroken((await browser.get("/admin/settings", **{"Accept-Language": language})).text)
 
@@ -212,7 +210,7 @@ async def test_settings_in_force_are_shown_without_their_secrets(
     assert [each for each in told if each not in text] == []
 
 
-async def test_settings_are_found_by_their_meaning_in_the_language_of_the_page(app: Rest) -> None:
+async def test_settings_are_found_by_their_meaning_in_the_language_of_the_page(app):
     browser = await shows_settings(app)
     found = (await browser.get(f"/admin/settings?{urlencode({'q': '심각도'})}", **{"Accept-Language": "ko"})).text
 
@@ -223,7 +221,7 @@ async def test_settings_are_found_by_their_meaning_in_the_language_of_the_page(a
     ("search", "found"),
     [("MAIL.PASS", ["mail.password"]), ("db.example", ["store.url"]), ("least severity", ["log.level"]), ("zz", [])],
 )
-async def test_settings_are_found_by_name_value_and_meaning(app: Rest, search: str, found: list[str]) -> None:
+async def test_settings_are_found_by_name_value_and_meaning(app, search, found):
     browser = await shows_settings(app)
     path = f"/admin/settings?{urlencode({'q': search})}"
     whole, part = (await browser.get(path)).text, (await browser.get(path, **HTMX, **{"HX-Target": "list"})).text
@@ -292,9 +290,7 @@ FAILING = readiness.Report(
         ),
     ],
 )
-async def test_health_says_what_was_found_what_it_means_and_what_to_do(
-    app: Rest, language: str, told: tuple[str, ...]
-) -> None:
+async def test_health_says_what_was_found_what_it_means_and_what_to_do(app, language, told):
     def park(tx: WriteTx) -> None:
         mail_outboxes.add(tx, ids=app.ids, kind="password.reset", recipient="kim@x.example", now_ms=app.now_ms)
         (mail,) = mail_outboxes.due(tx, now_ms=app.now_ms, limit=9)
@@ -323,8 +319,8 @@ async def test_health_says_what_was_found_what_it_means_and_what_to_do(
     ],
 )
 async def test_health_names_receivers_by_what_they_get_and_counts_what_needs_a_look_beside_what_is_wrong(
-    app: Rest, language: str, told: tuple[str, ...]
-) -> None:
+    app, language, told
+):
     operator, _ = await app.operator("ace")
     key = (CompanyId(operator["id"]["id"]), Channel.NOTIFY)
     app.contexts = changed(app.contexts, ready=lambda: FAILING)
@@ -344,7 +340,7 @@ async def test_health_names_receivers_by_what_they_get_and_counts_what_needs_a_l
     assert company_id not in text
 
 
-async def test_health_of_a_sound_installation_has_nothing_to_mend(app: Rest) -> None:
+async def test_health_of_a_sound_installation_has_nothing_to_mend(app):
     text = Page((await Browser(app, await root(app)).get("/admin/health")).text).text
 
     assert "No job is waiting" in text
@@ -354,7 +350,7 @@ async def test_health_of_a_sound_installation_has_nothing_to_mend(app: Rest) -> 
     )
 
 
-async def test_health_names_what_is_to_be_mended_first_and_then_what_is_to_be_looked_at(app: Rest) -> None:
+async def test_health_names_what_is_to_be_mended_first_and_then_what_is_to_be_looked_at(app):
     person = Actor(UserId("x"), Authority.SYS_ADMIN, None)
     late = Waiting(RowNo(ids.first_no(app.now_ms - 600_000)), "id", CompanyId("c"), SensorId("s"), 2, b"{}", 0)
     await app.store.write(lambda tx: outbox.add(tx, [late]))
@@ -366,7 +362,7 @@ async def test_health_names_what_is_to_be_mended_first_and_then_what_is_to_be_lo
     assert [well for _, well in found] == sorted(well for _, well in found)
 
 
-async def test_health_with_something_to_look_at_does_not_say_that_everything_works(app: Rest) -> None:
+async def test_health_with_something_to_look_at_does_not_say_that_everything_works(app):
     late = Waiting(RowNo(ids.first_no(app.now_ms - 600_000)), "id", CompanyId("c"), SensorId("s"), 2, b"{}", 0)
     await app.store.write(lambda tx: outbox.add(tx, [late]))
     text = Page((await Browser(app, await root(app)).get("/admin/health")).text).text
@@ -378,7 +374,7 @@ async def test_health_with_something_to_look_at_does_not_say_that_everything_wor
 
 
 @pytest.mark.parametrize(("days", "told"), [(30, True), (5_000, False)])
-async def test_health_says_when_our_own_authority_ends(app: Rest, days: int, told: bool) -> None:
+async def test_health_says_when_our_own_authority_ends(app, days, told):
     ends_ms = app.now_ms + days * 86_400_000
     app.contexts = changed(app.contexts, ready=lambda: readiness.Report("ready", (), authority_end_ms=ends_ms))
     text = Page((await Browser(app, await root(app)).get("/admin/health")).text).text
@@ -387,7 +383,7 @@ async def test_health_says_when_our_own_authority_ends(app: Rest, days: int, tol
 
 
 @pytest.mark.parametrize("authority", [each for each in Authority if each is not Authority.SYS_ADMIN])
-async def test_health_is_told_to_platform_administrators_alone(app: Rest, authority: Authority) -> None:
+async def test_health_is_told_to_platform_administrators_alone(app, authority):
     actor = Actor(UserId("x"), authority, None)
     with pytest.raises(Forbidden):
         await app.store.read(lambda tx: doctor.examined(tx, actor=actor, ready=FAILING, clock=lambda: 0))
@@ -396,9 +392,7 @@ async def test_health_is_told_to_platform_administrators_alone(app: Rest, author
 @pytest.mark.parametrize(
     ("language", "meaning"), [("en", "The message is not valid JSON."), ("ko", "올바른 JSON이 아닙니다.")]
 )
-async def test_health_says_what_a_rejected_message_lacks_and_keeps_a_reason_of_an_older_version(
-    app: Rest, language: str, meaning: str
-) -> None:
+async def test_health_says_what_a_rejected_message_lacks_and_keeps_a_reason_of_an_older_version(app, language, meaning):
     def reject(tx: WriteTx) -> None:
         for number, reason in enumerate(("not_json", "former_reason")):
             row = {"no": ids.first_no(app.now_ms) + number, "source": "s", "topic": "t", "reason": reason}
@@ -412,7 +406,7 @@ async def test_health_says_what_a_rejected_message_lacks_and_keeps_a_reason_of_a
 
 
 @pytest.mark.parametrize("language", Language)
-def test_every_reason_of_a_rejected_message_has_a_meaning(language: Language) -> None:
+def test_every_reason_of_a_rejected_message_has_a_meaning(language):
     told = {
         key.rpartition(".")[2] for key in catalogue.of_portal(language) if key.startswith("portal.health.rejection.")
     }

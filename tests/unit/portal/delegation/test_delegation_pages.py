@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from tests.support import delegating, rest
+from tests.support import delegating
 from tests.support.portal import HTMX, Browser, Page
 
 from tripline.portal.frame import addresses
@@ -44,7 +44,7 @@ def vehicles(two):
     return two[1]
 
 
-async def test_vehicles_are_delegated_after_a_preview_that_changes_nothing(app: rest.Rest, of, vehicles):
+async def test_vehicles_are_delegated_after_a_preview_that_changes_nothing(app, of, vehicles):
     browser = Browser(app, of.owner)
     choose = Page((await browser.get("/delegation/new")).text)
     fields = {"toCompanyId": of.borrower.company_id, "vehicleId": [*vehicles, delegating.UNKNOWN]}
@@ -69,7 +69,7 @@ async def test_vehicles_are_delegated_after_a_preview_that_changes_nothing(app: 
     assert "12가1" in listed.text
 
 
-async def test_vehicles_are_taken_back_after_a_preview_of_what_ends(app: rest.Rest, of, vehicles):
+async def test_vehicles_are_taken_back_after_a_preview_of_what_ends(app, of, vehicles):
     for each in vehicles:
         await delegating.delegate(app, of.owner, of.borrower, each)
     driver = await delegating.driver(app, of.borrower, "kim")
@@ -92,7 +92,7 @@ async def test_vehicles_are_taken_back_after_a_preview_of_what_ends(app: rest.Re
     assert (done.status_code, after) == (303, ["12가2"])
 
 
-async def test_preview_that_is_out_of_date_is_shown_again_with_what_ends_now(app: rest.Rest, of, vehicles):
+async def test_preview_that_is_out_of_date_is_shown_again_with_what_ends_now(app, of, vehicles):
     for each in vehicles:
         await delegating.delegate(app, of.owner, of.borrower, each)
     chosen = [f"{each}.{of.borrower.company_id}" for each in vehicles]
@@ -113,7 +113,7 @@ async def test_preview_that_is_out_of_date_is_shown_again_with_what_ends_now(app
     assert after == []
 
 
-async def test_what_cannot_be_done_is_told_on_a_page_of_its_own(app: rest.Rest, of, vehicles):
+async def test_what_cannot_be_done_is_told_on_a_page_of_its_own(app, of, vehicles):
     await delegating.delegate(app, of.owner, of.borrower, vehicles[0])
     fields = {"toCompanyId": of.borrower.company_id, "vehicleId": vehicles, "confirmed": "1"}
     answers = []
@@ -132,14 +132,14 @@ async def test_what_cannot_be_done_is_told_on_a_page_of_its_own(app: rest.Rest, 
 
 
 @pytest.mark.parametrize("fields", [{}, {"vehicleId": "x"}, {"toCompanyId": "x", "vehicleId": delegating.UNKNOWN}])
-async def test_choice_that_lacks_something_is_shown_again_with_the_reason(app: rest.Rest, of, fields):
+async def test_choice_that_lacks_something_is_shown_again_with_the_reason(app, of, fields):
     answer = await Browser(app, of.owner).post("/delegation/delegate", fields)
 
     assert answer.status_code == 400
     assert 'role="alert"' in answer.text
 
 
-async def test_choice_without_company_and_vehicles_is_told_of_both_with_links_to_them(app: rest.Rest, of):
+async def test_choice_without_company_and_vehicles_is_told_of_both_with_links_to_them(app, of):
     page = Page((await Browser(app, of.owner).post("/delegation/delegate", {})).text)
 
     assert "Company is missing.Vehicle: choose at least one." in page.text
@@ -147,7 +147,7 @@ async def test_choice_without_company_and_vehicles_is_told_of_both_with_links_to
     assert {"f-toCompanyId", "f-vehicleId"} <= {each.get("id") for tag in ("select", "div") for each in page.all(tag)}
 
 
-async def test_company_and_vehicles_stay_chosen_through_searches_and_pages(app: rest.Rest, of, vehicles, monkeypatch):
+async def test_company_and_vehicles_stay_chosen_through_searches_and_pages(app, of, vehicles, monkeypatch):
     monkeypatch.setattr("tripline.portal.delegation.bulk.PAGE", 1)
     browser = Browser(app, of.owner)
     sent = {"toCompanyId": of.borrower.company_id, "vehicleId": vehicles[:1], "q": "12가"}
@@ -176,7 +176,7 @@ async def test_company_and_vehicles_stay_chosen_through_searches_and_pages(app: 
     assert "2 vehicles would be delegated to Borrower." in preview
 
 
-async def test_operator_chooses_candidates_among_its_partners_that_are_none_yet(app: rest.Rest, of):
+async def test_operator_chooses_candidates_among_its_partners_that_are_none_yet(app, of):
     browser = Browser(app, of.operator)
     before = await shown(app, of.operator, "/delegation/candidates")
     await delegating.register(app, of.operator, of.below)
@@ -196,7 +196,7 @@ async def test_operator_chooses_candidates_among_its_partners_that_are_none_yet(
     assert "Any other company" not in partner.text
 
 
-async def test_candidates_are_registered_and_removed_and_refusals_are_told_at_the_field(app: rest.Rest, of):
+async def test_candidates_are_registered_and_removed_and_refusals_are_told_at_the_field(app, of):
     browser = Browser(app, of.owner)
     done = await browser.post("/delegation/candidates", {"toCompanyId": of.below.company_id})
     listed = (await browser.get("/delegation/candidates")).text
@@ -216,7 +216,7 @@ async def test_candidates_are_registered_and_removed_and_refusals_are_told_at_th
     assert "이미 위임 후보로 등록된 업체입니다." in korean.text
 
 
-async def test_company_that_received_vehicles_sees_whose_they_are_and_delegates_none(app: rest.Rest, of, vehicles):
+async def test_company_that_received_vehicles_sees_whose_they_are_and_delegates_none(app, of, vehicles):
     await delegating.delegate(app, of.owner, of.borrower, vehicles[0])
     page = await shown(app, of.borrower, "/delegation/received")
     chain = await shown(app, of.borrower, f"/delegation/vehicles/{vehicles[0]}")
@@ -230,7 +230,7 @@ async def test_company_that_received_vehicles_sees_whose_they_are_and_delegates_
     assert "This vehicle is outside your reach." in forbidden.text
 
 
-async def test_chain_shows_companies_in_order_with_people_and_what_each_may_do(app: rest.Rest, of, vehicles):
+async def test_chain_shows_companies_in_order_with_people_and_what_each_may_do(app, of, vehicles):
     await delegating.delegate(app, of.owner, of.borrower, vehicles[0])
     driver = await delegating.driver(app, of.borrower, "kim")
     await delegating.give(app, of.borrower, driver, vehicles[0], drive=True)
@@ -252,7 +252,7 @@ async def test_chain_shows_companies_in_order_with_people_and_what_each_may_do(a
     assert ends == [0, 0, 1]
 
 
-async def test_rights_are_given_and_ended_on_the_chain(app: rest.Rest, of, vehicles):
+async def test_rights_are_given_and_ended_on_the_chain(app, of, vehicles):
     driver = await delegating.driver(app, of.owner, "kim")
     address = f"/delegation/vehicles/{vehicles[0]}"
     browser = Browser(app, of.owner)
@@ -275,9 +275,7 @@ async def test_rights_are_given_and_ended_on_the_chain(app: rest.Rest, of, vehic
 
 
 @pytest.mark.parametrize("who", ["KIM", "kim@people", "010"])
-async def test_people_who_may_get_a_right_are_found_by_name_address_and_telephone_number(
-    app: rest.Rest, of, vehicles, who
-):
+async def test_people_who_may_get_a_right_are_found_by_name_address_and_telephone_number(app, of, vehicles, who):
     for role, phone in (("driver", "010-1"), ("director", "010-2"), ("driver", None)):
         name = "kim" if phone else "lee"
         body = {"name": name, "email": f"{name}@people.example{role}", "password": "pass phrase", "phone": phone}
@@ -299,7 +297,7 @@ async def test_people_who_may_get_a_right_are_found_by_name_address_and_telephon
     ],
 )
 async def test_people_who_may_get_a_right_are_shown_in_parts_until_the_last(
-    app: rest.Rest, of, vehicles, monkeypatch, people, language, told
+    app, of, vehicles, monkeypatch, people, language, told
 ):
     monkeypatch.setattr("tripline.portal.delegation.chains.FOUND", 3)
     # Two of a name, and directors among drivers: the order is one over both roles.
@@ -323,7 +321,7 @@ async def test_people_who_may_get_a_right_are_shown_in_parts_until_the_last(
     )
 
 
-async def test_people_behind_the_last_are_none_and_the_first_part_is_a_step_away(app: rest.Rest, of, vehicles):
+async def test_people_behind_the_last_are_none_and_the_first_part_is_a_step_away(app, of, vehicles):
     driver = await delegating.driver(app, of.owner, "kim")
     address = f"/delegation/vehicles/{vehicles[0]}"
     behind = addresses.of_place(Place("zz", driver.user_id))
@@ -333,7 +331,7 @@ async def test_people_behind_the_last_are_none_and_the_first_part_is_a_step_away
     assert "Your company has no directors or drivers yet." not in page.text
 
 
-async def test_right_that_is_refused_leads_on_to_pages_that_can_be_opened(app: rest.Rest, of, vehicles, monkeypatch):
+async def test_right_that_is_refused_leads_on_to_pages_that_can_be_opened(app, of, vehicles, monkeypatch):
     monkeypatch.setattr("tripline.portal.delegation.chains.FOUND", 1)
     people = [await delegating.driver(app, of.owner, name) for name in ("kim", "lee")]
     await delegating.give(app, of.owner, people[0], vehicles[0], drive=True)
@@ -350,7 +348,7 @@ async def test_right_that_is_refused_leads_on_to_pages_that_can_be_opened(app: r
 
 
 @pytest.mark.parametrize("address", ["/fleet/vehicles/{}/driver", "/delegation/vehicles/{}"])
-async def test_person_who_is_disabled_is_offered_with_the_word(app: rest.Rest, of, vehicles, address):
+async def test_person_who_is_disabled_is_offered_with_the_word(app, of, vehicles, address):
     kim, lee = [await delegating.driver(app, of.owner, name) for name in ("kim", "lee")]
     await app.store.write(lambda tx: directory.disable(tx, user_id=kim.user_id, now_ms=app.now_ms))
     page = await shown(app, of.owner, address.format(vehicles[0]))
@@ -361,7 +359,7 @@ async def test_person_who_is_disabled_is_offered_with_the_word(app: rest.Rest, o
     assert "lee Disabled" not in text
 
 
-async def test_rights_that_somebody_has_already_are_named_and_not_offered(app: rest.Rest, of, vehicles):
+async def test_rights_that_somebody_has_already_are_named_and_not_offered(app, of, vehicles):
     address = f"/delegation/vehicles/{vehicles[0]}"
     names = ("manager", "delegated", "other")
     people = {name: await delegating.director(app, of.owner, name) for name in names}
@@ -396,9 +394,7 @@ async def test_rights_that_somebody_has_already_are_named_and_not_offered(app: r
     ("who", "statuses"),
     [("manager", (200, 200, 303)), ("idle", (200, 403, 403)), ("driver", (403, 403, 403))],
 )
-async def test_directors_see_the_chain_of_their_vehicles_and_give_rights_on_it(
-    app: rest.Rest, of, vehicles, who, statuses
-):
+async def test_directors_see_the_chain_of_their_vehicles_and_give_rights_on_it(app, of, vehicles, who, statuses):
     make = delegating.driver if who == "driver" else delegating.director
     person, driver = await make(app, of.owner, who), await delegating.driver(app, of.owner, "kim")
     if who == "manager":
@@ -415,9 +411,7 @@ async def test_directors_see_the_chain_of_their_vehicles_and_give_rights_on_it(
     ("language", "directing", "driving"),
     [("en", "Their directors", "Their drivers"), ("ko", "상대 업체 관리자", "상대 업체 운전자")],
 )
-async def test_list_counts_people_of_the_company_that_has_the_vehicle(
-    app: rest.Rest, of, vehicles, language, directing, driving
-):
+async def test_list_counts_people_of_the_company_that_has_the_vehicle(app, of, vehicles, language, directing, driving):
     manager, driver = await delegating.director(app, of.owner, "lee"), await delegating.driver(app, of.owner, "kim")
     theirs = await delegating.director(app, of.borrower, "jung"), await delegating.driver(app, of.borrower, "choi")
     await app.post(of.owner, f"/vehicle/{vehicles[0]}/director/{manager.user_id}")
@@ -434,7 +428,7 @@ async def test_list_counts_people_of_the_company_that_has_the_vehicle(
     assert [re.findall(r"^\d$", text.partition("12가1")[2], re.MULTILINE) for text in pages] == [["0", "0"], ["1", "1"]]
 
 
-async def test_choosing_vehicles_goes_on_behind_the_last_number(app: rest.Rest, of, monkeypatch):
+async def test_choosing_vehicles_goes_on_behind_the_last_number(app, of, monkeypatch):
     monkeypatch.setattr("tripline.portal.delegation.bulk.PAGE", 1)
     choose = [
         (await shown(app, of.owner, "/delegation/new", **{"Accept-Language": each})).text for each in ("en", "ko")
@@ -459,7 +453,7 @@ def delegated(page):
         ("?lasts=automatic&q=12가1", [("12가1", "Ace")]),
     ],
 )
-async def test_given_delegations_are_searched_filtered_and_ordered(app: rest.Rest, of, vehicles, query, rows):
+async def test_given_delegations_are_searched_filtered_and_ordered(app, of, vehicles, query, rows):
     await delegating.delegate(app, of.owner, of.borrower, vehicles[0])
     browser = Browser(app, of.owner)
     menus = (await browser.get("/delegation")).text
@@ -479,7 +473,7 @@ async def test_given_delegations_are_searched_filtered_and_ordered(app: rest.Res
     assert "Of Borrower" in of_borrower
 
 
-async def test_received_delegations_are_filtered_by_owner_and_by_rights_of_own_people(app: rest.Rest, of, vehicles):
+async def test_received_delegations_are_filtered_by_owner_and_by_rights_of_own_people(app, of, vehicles):
     director = await delegating.director(app, of.operator, "lee")
     await delegating.give(app, of.operator, director, vehicles[0])
     browser = Browser(app, of.operator)
@@ -494,7 +488,7 @@ async def test_received_delegations_are_filtered_by_owner_and_by_rights_of_own_p
     assert "?company=" in whole
 
 
-async def test_nobody_is_offered_to_take_back_what_is_automatic(app: rest.Rest, of, vehicles):
+async def test_nobody_is_offered_to_take_back_what_is_automatic(app, of, vehicles):
     await delegating.delegate(app, of.owner, of.borrower, vehicles[0])
     page = await shown(app, of.owner, "/delegation")
     chosen = [each["value"] for each in page.all("input") if each.get("name") == "delegation"]
@@ -513,23 +507,21 @@ async def test_nobody_is_offered_to_take_back_what_is_automatic(app: rest.Rest, 
         ("owner", "", None),
     ],
 )
-async def test_delegation_leads_to_the_list_that_is_asked_for_or_has_something(
-    app: rest.Rest, of, vehicles, who, query, there
-):
+async def test_delegation_leads_to_the_list_that_is_asked_for_or_has_something(app, of, vehicles, who, query, there):
     await delegating.delegate(app, of.owner, of.borrower, vehicles[0])
     answer = await Browser(app, getattr(of, who)).get(f"/delegation{query}")
 
     assert (answer.status_code, answer.headers.get("location")) == ((200, None) if there is None else (303, there))
 
 
-async def test_part_that_a_script_asks_for_is_the_content_alone(app: rest.Rest, of):
+async def test_part_that_a_script_asks_for_is_the_content_alone(app, of):
     text = (await Browser(app, of.owner).get("/delegation", **HTMX)).text
 
     assert "<html" not in text
     assert "<title>Delegated to others</title>" in text
 
 
-async def test_director_is_not_told_that_another_one_manages_nothing(app: rest.Rest, of, vehicles):
+async def test_director_is_not_told_that_another_one_manages_nothing(app, of, vehicles):
     manager, idle = (
         await delegating.director(app, of.owner, "manager"),
         await delegating.director(app, of.owner, "idle"),
@@ -542,7 +534,7 @@ async def test_director_is_not_told_that_another_one_manages_nothing(app: rest.R
     assert "This director manages no vehicle." in shown_to_manager.text
 
 
-async def test_director_is_told_who_has_the_vehicles_that_they_direct_and_when_that_ends(app: rest.Rest, of, vehicles):
+async def test_director_is_told_who_has_the_vehicles_that_they_direct_and_when_that_ends(app, of, vehicles):
     director = await delegating.director(app, of.owner, "jung")
     of_borrower = [await delegating.director(app, of.borrower, "lee"), await delegating.driver(app, of.borrower, "kim")]
     await app.post(of.owner, f"/vehicle/{vehicles[0]}/director/{director.user_id}")
@@ -563,7 +555,7 @@ async def test_director_is_told_who_has_the_vehicles_that_they_direct_and_when_t
 
 
 @pytest.mark.parametrize(("language", "told"), [("en", "Delegate vehicles"), ("ko", "차량 위임")])
-async def test_company_without_delegations_is_offered_a_delegation_once(app: rest.Rest, of, language, told):
+async def test_company_without_delegations_is_offered_a_delegation_once(app, of, language, told):
     page = await shown(app, of.owner, "/delegation", **{"Accept-Language": language})
 
     assert (page.hrefs.count("/delegation/new"), page.text.count(told)) == (1, 1)

@@ -68,7 +68,7 @@ def heading(answer: httpx.Response) -> str:
     return re.search(r"<h1>(.*?)</h1>", answer.text).group(1)  # type: ignore[union-attr]
 
 
-async def test_driver_takes_the_vehicle_of_the_code_and_gives_it_back(yard: Any) -> None:
+async def test_driver_takes_the_vehicle_of_the_code_and_gives_it_back(yard):
     kim = yard.browser("kim")
     asked = await yard.page("kim", yard.path)
     korean = await yard.page("kim", yard.path, **KOREAN)
@@ -88,7 +88,7 @@ async def test_driver_takes_the_vehicle_of_the_code_and_gives_it_back(yard: Any)
     assert "You drive no vehicle now" in empty.text
 
 
-async def test_taking_tells_the_pipeline_of_both_vehicles_as_over_rest(app: Rest, yard: Any, monkeypatch: Any) -> None:
+async def test_taking_tells_the_pipeline_of_both_vehicles_as_over_rest(app, yard, monkeypatch):
     sent: list[Any] = []
     monkeypatch.setattr(notifications, "send", lambda _, found: sent.append(list(found)))
     monkeypatch.setattr(notifications, "sensors_changed", lambda sensors: sensors)
@@ -116,9 +116,7 @@ async def test_taking_tells_the_pipeline_of_both_vehicles_as_over_rest(app: Rest
         ("admin", 403, "", ""),
     ],
 )
-async def test_who_may_not_take_it_reads_why_and_changes_nothing(
-    yard: Any, name: str, status: int, told: str, korean: str
-) -> None:
+async def test_who_may_not_take_it_reads_why_and_changes_nothing(yard, name, status, told, korean):
     await yard.browser("kim").send(yard.path)
     asked = yard.browser(name)
     shown, taken, back, in_korean, drives = (
@@ -137,7 +135,7 @@ async def test_who_may_not_take_it_reads_why_and_changes_nothing(
         assert NUMBER not in shown.text, "a vehicle out of reach keeps its number"
 
 
-async def test_deactivated_vehicle_is_not_taken_but_given_back(yard: Any) -> None:
+async def test_deactivated_vehicle_is_not_taken_but_given_back(yard):
     kim, lee = yard.browser("kim"), yard.browser("lee")
     await kim.send(yard.path)
     await yard.activated(active=False)
@@ -160,7 +158,7 @@ def form_of_button(answer: httpx.Response) -> bool:
     return any((each.get("action") or "").startswith("/drive/") for each in Page(answer.text).all("form"))
 
 
-async def test_director_sees_who_drives_and_replaces_nobody_else(yard: Any) -> None:
+async def test_director_sees_who_drives_and_replaces_nobody_else(yard):
     kim, lee, boss = (yard.browser(name) for name in ("kim", "lee", "boss"))
     await kim.send(yard.path)
     shown = await yard.page("boss", yard.path)
@@ -180,7 +178,7 @@ async def test_director_sees_who_drives_and_replaces_nobody_else(yard: Any) -> N
     assert (late.status_code, "You no longer drive this vehicle" in late.text) == (400, True)
 
 
-async def test_vehicle_taken_back_from_the_company_is_refused_to_its_drivers(app: Rest, yard: Any) -> None:
+async def test_vehicle_taken_back_from_the_company_is_refused_to_its_drivers(app, yard):
     app, admin = yard.app, yard.admin
     _, partner = await app.partner(admin, "partner@x.example")
     await delegating.register(app, admin, partner)
@@ -199,7 +197,7 @@ async def test_vehicle_taken_back_from_the_company_is_refused_to_its_drivers(app
     assert (gone.status_code, heading(gone)) == (404, "This vehicle no longer exists")
 
 
-async def test_code_leads_through_the_sign_in_back_to_its_page(yard: Any) -> None:
+async def test_code_leads_through_the_sign_in_back_to_its_page(yard):
     path, answer = yard.path, await Browser(yard.app).get(yard.path)
 
     assert answer.status_code == 303
@@ -225,7 +223,7 @@ def drawn(page: Page) -> list[list[int]]:
     return rows
 
 
-async def test_code_holds_the_public_address_of_the_vehicles_page(yard: Any) -> None:
+async def test_code_holds_the_public_address_of_the_vehicles_page(yard):
     address = f"/fleet/vehicles/{yard.vehicle}/code"
     without = await yard.page("admin", address)
     yard.app.change(public_url="https://fleet.example/")
@@ -252,7 +250,7 @@ class Names:
         return [PlaceName(road="Hauptstrasse", place="Vaduz") for _ in points]
 
 
-async def test_driver_starts_at_the_own_trips_with_what_cost_most(app: Rest) -> None:
+async def test_driver_starts_at_the_own_trips_with_what_cost_most(app):
     own = await trips.cast(app)  # type: ignore[no-untyped-call]
     await app.store.write(lambda tx: tx.run(update(trip).values(start_ms=trip.c.created_ms)))
     app.change(places=Names())

@@ -49,7 +49,7 @@ def sent(tmp_path: Path, address: str, *, role: Authority | None = None, **reque
 
 
 @pytest.mark.parametrize("how", ["urlencoded", "multipart"])
-def test_fields_are_read_in_either_form(tmp_path: Path, how: str) -> None:
+def test_fields_are_read_in_either_form(tmp_path, how):
     fields = [("a", " 12가 "), ("a", "3"), ("b", "1"), ("csrf", "x"), ("password", "hidden")]
     if how == "multipart":
         answer = sent(tmp_path, "/test/form", files=[(name, (None, value)) for name, value in fields])
@@ -62,7 +62,7 @@ def test_fields_are_read_in_either_form(tmp_path: Path, how: str) -> None:
     }
 
 
-def test_field_that_is_not_there_is_empty(tmp_path: Path) -> None:
+def test_field_that_is_not_there_is_empty(tmp_path):
     assert sent(tmp_path, "/test/form").json() == {"read": ["", "", [], False, True], "typed": {}}
 
 
@@ -83,13 +83,13 @@ def test_field_that_is_not_there_is_empty(tmp_path: Path) -> None:
         ({"content": b"x", "headers": {"Content-Type": "multipart/form-data"}}, 400),
     ],
 )
-def test_form_is_bounded_and_what_is_none_is_refused(tmp_path: Path, request_of: dict[str, Any], status: int) -> None:
+def test_form_is_bounded_and_what_is_none_is_refused(tmp_path, request_of, status):
     assert sent(tmp_path, "/test/form", **request_of).status_code == status
 
 
 @pytest.mark.parametrize("how", ["urlencoded", "multipart"])
 @pytest.mark.parametrize(("size", "status"), [(60_000, 413), (70_000, 413), (1_500, 200)])
-def test_form_of_a_visitor_is_bounded(tmp_path: Path, size: int, status: int, how: str) -> None:
+def test_form_of_a_visitor_is_bounded(tmp_path, size, status, how):
     content = {"data": {"a": "x" * size}} if how == "urlencoded" else {"files": [("a", (None, "x" * size))]}
 
     answer = sent(tmp_path, "/test/form", **content)
@@ -98,7 +98,7 @@ def test_form_of_a_visitor_is_bounded(tmp_path: Path, size: int, status: int, ho
     assert ("1 KiB" in answer.text) is (status == 413)
 
 
-def test_file_of_a_form_comes_with_its_name_and_size(tmp_path: Path) -> None:
+def test_file_of_a_form_comes_with_its_name_and_size(tmp_path):
     files = {"f": ("차량.csv", b"abc"), "a": (None, "1")}
 
     assert sent(tmp_path, "/test/upload", role=Authority.COMPANY_ADMIN, files=files).json() == [
@@ -107,23 +107,21 @@ def test_file_of_a_form_comes_with_its_name_and_size(tmp_path: Path) -> None:
     ]
 
 
-def test_file_that_was_not_chosen_is_none(tmp_path: Path) -> None:
+def test_file_that_was_not_chosen_is_none(tmp_path):
     files = {"f": ("", b""), "a": (None, "1")}
 
     assert sent(tmp_path, "/test/upload", role=Authority.COMPANY_ADMIN, files=files).json() == ["1", None]
 
 
 @pytest.mark.parametrize(("size", "status"), [(FILE_MAX, 200), (FILE_MAX + 1, 413)])
-def test_file_of_a_form_is_bounded(tmp_path: Path, size: int, status: int) -> None:
+def test_file_of_a_form_is_bounded(tmp_path, size, status):
     answer = sent(tmp_path, "/test/upload", role=Authority.COMPANY_ADMIN, files={"f": ("f.csv", b"x" * size)})
 
     assert answer.status_code == status
 
 
 @pytest.mark.parametrize(("role", "status"), [(None, 303), (Authority.DRIVER, 403)])
-def test_file_of_somebody_who_may_not_send_it_is_not_read(
-    tmp_path: Path, role: Authority | None, status: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_file_of_somebody_who_may_not_send_it_is_not_read(tmp_path, role, status, monkeypatch):
     monkeypatch.setattr(forms.uploads, "pieces", None)  # would be called
 
     assert sent(tmp_path, "/test/upload", role=role, files={"f": ("f.csv", b"x")}).status_code == status
@@ -144,5 +142,5 @@ def test_file_of_somebody_who_may_not_send_it_is_not_read(
         ({"Origin": "null"}, 403),
     ],
 )
-def test_form_of_another_site_is_refused(tmp_path: Path, headers: dict[str, str], status: int) -> None:
+def test_form_of_another_site_is_refused(tmp_path, headers, status):
     assert sent(tmp_path, "/test/form", headers=headers).status_code == status

@@ -55,19 +55,19 @@ def led(role: Authority) -> list[str]:
         (Authority.CARRIER, []),
     ],
 )
-def test_visitor_is_led_to_pages_that_are_served_and_open_to_the_role(role: Authority, hrefs: list[str]) -> None:
+def test_visitor_is_led_to_pages_that_are_served_and_open_to_the_role(role, hrefs):
     assert led(role) == hrefs
     assert navigation.first_of(request(), visitor(role)) == (hrefs[0] if hrefs else "/account")
 
 
-def test_whoever_is_to_register_a_company_begins_with_it() -> None:
+def test_whoever_is_to_register_a_company_begins_with_it():
     served = request(pages={**PAGES, navigation.REGISTRATION: Action.COMPANY_CREATE})
 
     assert navigation.first_of(served, visitor(Authority.COMPANY_ADMIN)) == navigation.REGISTRATION
     assert navigation.first_of(served, visitor(Authority.SYS_ADMIN)) == "/admin/applications"
 
 
-def test_platform_administrator_is_led_to_no_company_of_the_own() -> None:
+def test_platform_administrator_is_led_to_no_company_of_the_own():
     served = request(pages={**PAGES, "/company": Action.COMPANY_READ, "/pushes": Action.PUSH_MANAGE})
     led = {
         role: [section.key for section in navigation.navigation(served, visitor(role))]
@@ -88,7 +88,7 @@ def test_platform_administrator_is_led_to_no_company_of_the_own() -> None:
         ("/fleet/companies/own-er", ["fleet"]),
     ],
 )
-def test_record_of_the_own_company_belongs_to_its_page(path: str, marked: list[str]) -> None:
+def test_record_of_the_own_company_belongs_to_its_page(path, marked):
     served = request(path, {**PAGES, "/company": Action.COMPANY_READ, "/fleet/companies": Action.COMPANY_LIST})
     somebody = visitor(Authority.COMPANY_ADMIN)
     somebody = replace(somebody, actor=replace(somebody.actor, company_id=CompanyId("own")))
@@ -96,7 +96,7 @@ def test_record_of_the_own_company_belongs_to_its_page(path: str, marked: list[s
     assert [section.key for section in navigation.navigation(served, somebody) if section.current] == marked
 
 
-def test_somebody_who_is_not_signed_in_is_led_nowhere() -> None:
+def test_somebody_who_is_not_signed_in_is_led_nowhere():
     assert navigation.navigation(request(), None) == ()
 
 
@@ -109,7 +109,7 @@ def test_somebody_who_is_not_signed_in_is_led_nowhere() -> None:
         ("/import", ["/import"]),
     ],
 )
-def test_present_page_is_marked_also_below_it(path: str, current: list[str]) -> None:
+def test_present_page_is_marked_also_below_it(path, current):
     sections = navigation.navigation(request(path), visitor(Authority.COMPANY_ADMIN))
 
     assert [link.href for section in sections for link in section.links if link.current] == current
@@ -125,7 +125,7 @@ def test_present_page_is_marked_also_below_it(path: str, current: list[str]) -> 
         ("/scores/companies/1/policy/preview", "/scores/policies"),
     ],
 )
-def test_only_the_nearest_of_two_pages_is_marked(path: str, marked: str) -> None:
+def test_only_the_nearest_of_two_pages_is_marked(path, marked):
     served = request(path, {**PAGES, "/scores": Action.DRIVING_READ, "/scores/policies": Action.POLICY_CHOOSE})
     sections = navigation.navigation(served, visitor(Authority.COMPANY_ADMIN))
 
@@ -133,7 +133,7 @@ def test_only_the_nearest_of_two_pages_is_marked(path: str, marked: str) -> None
 
 
 @pytest.mark.parametrize("path", ["/fleet/drivers", "/fleet/drivers/1", "/fleet/vehicles"])
-def test_area_is_marked_also_on_a_record_whose_list_the_visitor_may_not_open(path: str) -> None:
+def test_area_is_marked_also_on_a_record_whose_list_the_visitor_may_not_open(path):
     served = request(path, {"/fleet/companies": Action.COMPANY_LIST, "/admin/maps": Action.MAP_MANAGE, **PAGES})
     sections = navigation.navigation(served, visitor(Authority.SYS_ADMIN))
 
@@ -141,7 +141,7 @@ def test_area_is_marked_also_on_a_record_whose_list_the_visitor_may_not_open(pat
     assert [link.current for link in sections[0].links] == [False]
 
 
-def test_section_of_one_page_is_called_as_the_page() -> None:
+def test_section_of_one_page_is_called_as_the_page():
     served = request(pages={"/fleet/companies": Action.COMPANY_LIST, **PAGES})
     titles = {
         role: [section.title for section in navigation.navigation(served, visitor(role))]
@@ -166,16 +166,14 @@ def test_section_of_one_page_is_called_as_the_page() -> None:
         (None, "/sign-in", True),
     ],
 )
-def test_page_is_open_to_roles_that_may_and_where_it_is_served(
-    role: Authority | None, path: str, is_open: bool
-) -> None:
+def test_page_is_open_to_roles_that_may_and_where_it_is_served(role, path, is_open):
     pages = {**PAGES, "/sign-in": Gate.ANYONE}
 
     assert navigation.is_open(request(pages=pages), None if role is None else visitor(role), path) is is_open
 
 
 @pytest.mark.parametrize("language", Language)
-def test_every_step_has_a_text(language: Language) -> None:
+def test_every_step_has_a_text(language):
     names = {text for steps in families.SECTIONS.values() for text, _ in steps.values()}
     names |= {f"portal.frame.{section}" for section in families.SECTIONS}
 

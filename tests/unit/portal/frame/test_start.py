@@ -18,7 +18,7 @@ async def visited(app: Rest, role: Authority | None = None) -> Browser:
 
 
 @pytest.mark.parametrize("address", ["/", "/fleet"])
-async def test_somebody_who_is_not_signed_in_is_led_to_the_sign_in(app: Rest, address: str) -> None:
+async def test_somebody_who_is_not_signed_in_is_led_to_the_sign_in(app, address):
     answer = await (await visited(app)).get(address)
 
     assert (answer.status_code, answer.headers["location"].partition("?")[0]) == (303, "/sign-in")
@@ -26,7 +26,7 @@ async def test_somebody_who_is_not_signed_in_is_led_to_the_sign_in(app: Rest, ad
 
 @pytest.mark.parametrize("address", ["/", "/fleet"])
 @pytest.mark.parametrize("role", Authority)
-async def test_visitor_is_led_to_a_page_of_the_own_role(app: Rest, address: str, role: Authority) -> None:
+async def test_visitor_is_led_to_a_page_of_the_own_role(app, address, role):
     browser = await visited(app, role)
     begun = await browser.get(address)
     opened = await browser.get(begun.headers["location"])
@@ -36,7 +36,7 @@ async def test_visitor_is_led_to_a_page_of_the_own_role(app: Rest, address: str,
     assert opened.status_code != 403
 
 
-async def test_page_for_when_no_server_answers_loads_nothing_that_is_not_kept(app: Rest) -> None:
+async def test_page_for_when_no_server_answers_loads_nothing_that_is_not_kept(app):
     answer = await (await visited(app)).get("/offline")
 
     page = Page(answer.text)
@@ -47,7 +47,7 @@ async def test_page_for_when_no_server_answers_loads_nothing_that_is_not_kept(ap
     assert [address for address in loaded if not str(address).startswith(f"/static/{STATIC.version}/")] == []
 
 
-async def test_script_that_keeps_it_names_the_version_of_what_it_keeps(app: Rest) -> None:
+async def test_script_that_keeps_it_names_the_version_of_what_it_keeps(app):
     browser = await visited(app)
     script = await browser.get("/service-worker.js")
     again = await browser.get("/service-worker.js", **{"If-None-Match": script.headers["etag"]})
@@ -58,9 +58,7 @@ async def test_script_that_keeps_it_names_the_version_of_what_it_keeps(app: Rest
 
 
 @pytest.mark.parametrize(("language", "said"), [("en", "driving scores"), ("ko", "안전운전 점수")])
-async def test_manifest_names_icons_that_are_served_and_starts_at_the_visitors_page(
-    app: Rest, language: str, said: str
-) -> None:
+async def test_manifest_names_icons_that_are_served_and_starts_at_the_visitors_page(app, language, said):
     browser = await visited(app)
     page = Page((await browser.get("/sign-in", **{"Accept-Language": language})).text)
     (link,) = (each["href"] or "" for each in page.all("link") if each["rel"] == "manifest")

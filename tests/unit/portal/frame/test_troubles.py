@@ -72,7 +72,7 @@ async def visited(app: Rest, role: Authority | None = None) -> Browser:
         ("GET", "/test/trouble/busy", 429, "Too many requests"),
     ],
 )
-async def test_trouble_is_a_page_with_a_way_on(app: Rest, method: str, address: str, status: int, title: str) -> None:
+async def test_trouble_is_a_page_with_a_way_on(app, method, address, status, title):
     answer = await (await visited(app)).http.request(method, address, headers=OWN)
 
     assert answer.status_code == status
@@ -91,20 +91,20 @@ async def test_trouble_is_a_page_with_a_way_on(app: Rest, method: str, address: 
 @pytest.mark.parametrize(
     ("language", "told"), [("en", "The page /nowhere does not exist."), ("ko", "/nowhere 주소에는 페이지가 없습니다.")]
 )
-async def test_path_of_no_page_is_named(app: Rest, language: str, told: str) -> None:
+async def test_path_of_no_page_is_named(app, language, told):
     answer = await (await visited(app)).get("/nowhere", **{"Accept-Language": language})
 
     assert told in Page(answer.text).text
 
 
 @pytest.mark.parametrize("address", ["/api", "/api/none", "/health/none", "/metrics/none"])
-async def test_programs_are_told_in_json(app: Rest, address: str) -> None:
+async def test_programs_are_told_in_json(app, address):
     answer = await (await visited(app)).get(address)
 
     assert (answer.status_code, answer.json()["errorCode"]) == (404, 32)
 
 
-async def test_role_that_may_not_is_told_so_within_its_own_frame(app: Rest) -> None:
+async def test_role_that_may_not_is_told_so_within_its_own_frame(app):
     answer = await (await visited(app, Authority.SYS_ADMIN)).get("/test/vehicles")
 
     assert answer.status_code == 403
@@ -118,9 +118,7 @@ async def test_role_that_may_not_is_told_so_within_its_own_frame(app: Rest) -> N
         ("/test/vehicles?q=12%EA%B0%80&sort=-number", "/test/vehicles?q=12%EA%B0%80&sort=-number"),
     ],
 )
-async def test_somebody_who_is_not_signed_in_is_led_to_the_sign_in_and_back(
-    app: Rest, address: str, next_: str
-) -> None:
+async def test_somebody_who_is_not_signed_in_is_led_to_the_sign_in_and_back(app, address, next_):
     answer = await (await visited(app)).get(address)
 
     assert answer.status_code == 303
@@ -133,9 +131,7 @@ async def test_somebody_who_is_not_signed_in_is_led_to_the_sign_in_and_back(
     ("language", "told"),
     [("en", "Your session has ended. Sign in again to go on."), ("ko", "계속하려면 다시 로그인해 주십시오.")],
 )
-async def test_sign_in_says_that_a_session_has_ended(
-    app: Rest, script: dict[str, str], language: str, told: str
-) -> None:
+async def test_sign_in_says_that_a_session_has_ended(app, script, language, told):
     status = 401 if script else 303
     ended = f"tripline={uuid.UUID(int=1)}.{'x' * 43}"
 
@@ -153,7 +149,7 @@ async def test_sign_in_says_that_a_session_has_ended(
     assert pages == [(status, True, False), (status, False, False)]
 
 
-async def test_script_of_somebody_who_is_not_signed_in_leads_the_whole_page_there(app: Rest) -> None:
+async def test_script_of_somebody_who_is_not_signed_in_leads_the_whole_page_there(app):
     there = {**HTMX, "HX-Current-URL": "http://127.0.0.1/fleet/vehicles?q=1"}
 
     answer = await (await visited(app)).get("/test/vehicles", **there)
@@ -162,7 +158,7 @@ async def test_script_of_somebody_who_is_not_signed_in_leads_the_whole_page_ther
     assert answer.headers["hx-redirect"] == "/sign-in?next=%2Ffleet%2Fvehicles%3Fq%3D1"
 
 
-async def test_script_gets_a_trouble_in_place_of_the_content(app: Rest) -> None:
+async def test_script_gets_a_trouble_in_place_of_the_content(app):
     answer = await (await visited(app)).get("/test/trouble/outage", **HTMX)
 
     assert (answer.status_code, answer.headers["hx-retarget"]) == (503, "#content")
@@ -185,9 +181,7 @@ def hidden(elements: list[tuple[str, dict[str, str | None]]]) -> list[tuple[str 
     ("role", "status", "title"),
     [(None, 401, "You are signed out"), (Authority.COMPANY_ADMIN, 403, "You signed in again")],
 )
-async def test_form_outlives_its_session_with_everything_but_secrets(
-    app: Rest, role: Authority | None, status: int, title: str
-) -> None:
+async def test_form_outlives_its_session_with_everything_but_secrets(app, role, status, title):
     answer = await (await visited(app, role)).post("/test/vehicles?x=1", TYPED)
 
     assert answer.status_code == status
@@ -199,7 +193,7 @@ async def test_form_outlives_its_session_with_everything_but_secrets(
     assert "hidden word" not in answer.text
 
 
-async def test_portal_is_not_on_the_analytics_port(app: Rest) -> None:
+async def test_portal_is_not_on_the_analytics_port(app):
     app.contexts = changed(app.contexts, api_port=81)
     browser = Browser(app, pages=PAGES)
     answers = [await browser.get("/offline"), await browser.get("http://127.0.0.1:81/offline")]

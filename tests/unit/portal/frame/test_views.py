@@ -4,7 +4,6 @@ import gc
 import json
 import re
 import weakref
-from pathlib import Path
 from typing import TypeVar
 
 import pytest
@@ -105,7 +104,7 @@ async def visited(app: Rest, role: Authority | None = None) -> Browser:
     return Browser(app, login, pages=PAGES)
 
 
-async def test_page_forbids_what_it_does_not_need(app: Rest) -> None:
+async def test_page_forbids_what_it_does_not_need(app):
     answer = await (await visited(app)).get("/test/page")
 
     assert answer.status_code == 200
@@ -120,7 +119,7 @@ async def test_page_forbids_what_it_does_not_need(app: Rest) -> None:
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
 
 
-async def test_page_holds_no_script_style_or_handler_and_loads_from_here_alone(app: Rest) -> None:
+async def test_page_holds_no_script_style_or_handler_and_loads_from_here_alone(app):
     page = Page((await (await visited(app)).get("/test/page")).text)
 
     assert [each for each in page.all("script") if "src" not in each] == []
@@ -132,7 +131,7 @@ async def test_page_holds_no_script_style_or_handler_and_loads_from_here_alone(a
 
 
 @pytest.mark.parametrize("headers", [{}, HTMX])
-async def test_page_leaves_nothing_to_the_garbage_collector(app: Rest, headers: dict[str, str]) -> None:
+async def test_page_leaves_nothing_to_the_garbage_collector(app, headers):
     browser = await visited(app, Authority.COMPANY_ADMIN)
     SHOWN.clear()
     gc.collect()
@@ -146,7 +145,7 @@ async def test_page_leaves_nothing_to_the_garbage_collector(app: Rest, headers: 
     assert gone == [True] * 3
 
 
-async def test_text_of_others_is_never_markup(app: Rest) -> None:
+async def test_text_of_others_is_never_markup(app):
     browser = await visited(app, Authority.COMPANY_ADMIN)
     whole = await browser.http.get("/test/page", params={"text": HOSTILE})
     part = await browser.http.get("/test/page", params={"text": HOSTILE}, headers=HTMX)
@@ -156,7 +155,7 @@ async def test_text_of_others_is_never_markup(app: Rest) -> None:
         assert "<script>" not in answer.text
 
 
-async def test_script_is_given_the_content_with_its_title_alone(app: Rest) -> None:
+async def test_script_is_given_the_content_with_its_title_alone(app):
     browser = await visited(app)
     whole = await browser.get("/test/page?text=T")
     part = await browser.get("/test/page?text=T", **HTMX)
@@ -172,7 +171,7 @@ async def test_script_is_given_the_content_with_its_title_alone(app: Rest) -> No
 
 
 @pytest.mark.parametrize(("language", "sentence"), [("en", "Vehicle is missing."), ("ko", "차량: 필수 항목입니다.")])
-def test_refusal_of_a_form_names_its_field_as_the_form_does(tmp_path: Path, language: str, sentence: str) -> None:
+def test_refusal_of_a_form_names_its_field_as_the_form_does(tmp_path, language, sentence):
     labels = {"vehicleNo": "portal.mounting.vehicle"}
 
     error = views._form_error(BadParameter.missing("vehicleNo"), views.Language(language), labels)
@@ -180,14 +179,14 @@ def test_refusal_of_a_form_names_its_field_as_the_form_does(tmp_path: Path, lang
     assert error == FormError(sentence, "parameter.bad", {"vehicleNo": sentence})
 
 
-async def test_refused_form_is_answered_with_the_refusals_status(app: Rest) -> None:
+async def test_refused_form_is_answered_with_the_refusals_status(app):
     browser = await visited(app)
     addresses = ("/test/refused", "/test/refused?taken=1")
 
     assert [(await browser.get(address)).status_code for address in addresses] == [400, 400]
 
 
-async def test_notice_is_shown_once_on_the_next_page(app: Rest, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_notice_is_shown_once_on_the_next_page(app, monkeypatch):
     texts = {"portal.test.done.one": "{n} vehicle saved", "portal.test.done.other": "{n} vehicles saved"}
     monkeypatch.setitem(
         views.catalogue.of_portal(views.Language.ENGLISH), "portal.test.done.one", texts["portal.test.done.one"]
@@ -205,9 +204,7 @@ async def test_notice_is_shown_once_on_the_next_page(app: Rest, monkeypatch: pyt
     assert "vehicle saved" not in second.text
 
 
-async def test_script_is_led_on_and_gets_the_notice_beside_the_content(
-    app: Rest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_script_is_led_on_and_gets_the_notice_beside_the_content(app, monkeypatch):
     monkeypatch.setitem(views.catalogue.of_portal(views.Language.ENGLISH), "portal.test.done.one", "saved")
 
     browser = await visited(app, Authority.COMPANY_ADMIN)
@@ -234,14 +231,14 @@ async def test_script_is_led_on_and_gets_the_notice_beside_the_content(
         "a" * 9_000,
     ],
 )
-async def test_cookie_that_is_no_notice_of_ours_says_nothing(app: Rest, cookie: str) -> None:
+async def test_cookie_that_is_no_notice_of_ours_says_nothing(app, cookie):
     answer = await (await visited(app)).get("/test/page", Cookie=f"{notices.COOKIE}={cookie}")
 
     assert answer.status_code == 200
     assert 'role="status"' not in answer.text.partition("<h1>")[0].partition('id="notices"')[2]
 
 
-async def test_file_is_kept_under_its_name_and_shown_by_no_browser(app: Rest) -> None:
+async def test_file_is_kept_under_its_name_and_shown_by_no_browser(app):
     answer = await (await visited(app)).get("/test/file")
 
     assert answer.headers["content-disposition"] == "attachment; filename*=UTF-8''%EC%B0%A8%EB%9F%89%20%221%22.csv"
@@ -249,7 +246,7 @@ async def test_file_is_kept_under_its_name_and_shown_by_no_browser(app: Rest) ->
 
 
 @pytest.mark.parametrize(("asked", "title"), [("ko", "방금"), ("en", "just now"), ("fr", "just now")])
-async def test_page_speaks_the_language_asked_for(app: Rest, asked: str, title: str) -> None:
+async def test_page_speaks_the_language_asked_for(app, asked, title):
     answer = await (await visited(app)).get("/test/refused", **{"Accept-Language": asked})
 
     assert f"<h1>{title}</h1>" in answer.text

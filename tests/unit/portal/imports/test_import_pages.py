@@ -6,7 +6,6 @@ import re
 import pytest
 from sqlalchemy import func, select, update
 from tests.support import drafts as support
-from tests.support import rest
 from tests.support.drafts import Office
 from tests.support.portal import HTMX, OWN, Browser, Page, form_of, live
 
@@ -86,7 +85,7 @@ def inputs(page):
     return {each["name"]: each.get("value") for each in page.all("input") if (each["name"] or "").startswith("cell-")}
 
 
-async def test_file_goes_from_upload_to_registered_by_plain_forms(app: rest.Rest, me):
+async def test_file_goes_from_upload_to_registered_by_plain_forms(app, me):
     draft = await me.draft(BAD)
     first = await me.page(draft)
     mended = await me.mend(draft, 3, {"cell-1": "7", "rows": "bad"})
@@ -284,7 +283,7 @@ async def test_rows_are_searched_within_their_verdict_by_an_address_that_every_w
     assert "“nowhere” 검색어가 있는 행이 없습니다." in korean.text
 
 
-async def test_work_under_way_is_shown_and_can_be_stopped(app: rest.Rest, me):
+async def test_work_under_way_is_shown_and_can_be_stopped(app, me):
     draft = await me.draft(support.vehicles(3))
     committed = await me.browser.send(f"{draft}/commit", at=draft)
     shown = await me.page(committed.headers["location"])
@@ -317,7 +316,7 @@ async def test_drafts_renew_themselves_while_one_is_worked_on(me):
     assert live(Page(over.text)) is None
 
 
-async def test_checking_again_registers_nothing(app: rest.Rest, me):
+async def test_checking_again_registers_nothing(app, me):
     draft = await me.draft(support.vehicles(3))
     await app.post(me.office.login, "/vehicle", {"vehicleNo": "000001", "mileage": 1})
     await me.post(f"{draft}/check")
@@ -327,7 +326,7 @@ async def test_checking_again_registers_nothing(app: rest.Rest, me):
     assert registered == 1
 
 
-async def test_duplicate_leads_to_where_its_name_stands_already(app: rest.Rest, me):
+async def test_duplicate_leads_to_where_its_name_stands_already(app, me):
     token = {"type": "GPS", "credentialsId": "t" * 20}
     await app.post(me.office.login, "/sensor", {"serialNo": "S 1", **token})
     rows = [("S 1", "a"), ("S2", "b"), ("S2", "c"), ("S3", "t")]
@@ -351,7 +350,7 @@ async def test_bad_rows_are_downloaded_with_their_reasons_in_the_language_of_the
     assert korean.content.decode("utf-8-sig").splitlines()[0].endswith(",행,사유")
 
 
-async def test_sample_is_for_those_who_may_import_it(app: rest.Rest, me):
+async def test_sample_is_for_those_who_may_import_it(app, me):
     director = Desk(app, await app.person(me.office.login, Authority.DIRECTOR, "d"))
     asked = [(me, "vehicles"), (me, "sensors"), (me, "cats"), (director, "vehicles"), (director, "sensors")]
     answers = [await who.browser.get(f"/import/samples/{kind}") for who, kind in asked]
@@ -364,7 +363,7 @@ async def test_sample_is_for_those_who_may_import_it(app: rest.Rest, me):
 
 
 @pytest.mark.parametrize(("size", "status"), [(-1, 303), (0, 303), (1, 413)])
-async def test_bytes_of_a_file_are_bounded(app: rest.Rest, me, size, status):
+async def test_bytes_of_a_file_are_bounded(app, me, size, status):
     app.contexts.imports.most_bytes = 2_000
     content = b"vehicleNo,mileage\nA,1\n"
     app_status = (await me.upload(content + b"," * (2_000 + size - len(content) - 1) + b"\n")).status_code
@@ -373,7 +372,7 @@ async def test_bytes_of_a_file_are_bounded(app: rest.Rest, me, size, status):
     assert ImportLimits(config.Rest()).most_bytes == 64 * 2**20
 
 
-async def test_upload_is_counted_while_it_arrives(app: rest.Rest, me):
+async def test_upload_is_counted_while_it_arrives(app, me):
     counted = []
 
     async def pieces():
@@ -405,7 +404,7 @@ async def test_file_that_cannot_be_read_is_refused_on_the_page(me, content, stat
 
 
 @pytest.mark.parametrize(("proof", "status"), [(True, 303), (False, 403)])
-async def test_file_of_a_browser_needs_the_proof_of_our_own_page(app: rest.Rest, me, proof, status):
+async def test_file_of_a_browser_needs_the_proof_of_our_own_page(app, me, proof, status):
     session = {"client": Client("Browser", "192.0.2.1"), "settings": config.Sessions(), "now_ms": app.now_ms}
     cookie = await app.store.write(
         lambda tx: sessions.opened(tx, user_id=me.office.login.user_id, before=None, **session)
@@ -420,7 +419,7 @@ async def test_file_of_a_browser_needs_the_proof_of_our_own_page(app: rest.Rest,
     assert answer.status_code == status
 
 
-async def test_drafts_of_others_are_refused_and_own_ones_thrown_away(app: rest.Rest, me):
+async def test_drafts_of_others_are_refused_and_own_ones_thrown_away(app, me):
     other = Desk(app, await app.person(me.office.login, Authority.DIRECTOR, "d"))
     draft = await me.draft(BAD)
     ends = ("", "/progress", "/columns", "/rows/2", "/bad-rows", "/delete")
@@ -472,7 +471,7 @@ async def test_draft_is_thrown_away_only_after_its_owner_was_told_how_many_rows_
     assert (kept, gone) == (200, 404)
 
 
-async def test_draft_whose_file_is_still_read_is_told_as_that_when_it_is_thrown_away(app: rest.Rest, me):
+async def test_draft_whose_file_is_still_read_is_told_as_that_when_it_is_thrown_away(app, me):
     draft = await me.draft(BAD)
     await app.store.write(lambda tx: tx.run(update(import_draft).values(state=State.ARRIVING.value)))
 
@@ -496,9 +495,7 @@ async def test_columns_that_another_window_matched_are_shown_beside_those_chosen
 
 
 @pytest.mark.parametrize(("end", "told"), [("commit", "nothing was registered"), ("delete", "nothing was deleted")])
-async def test_draft_whose_rows_another_window_mended_is_neither_registered_nor_thrown_away_unseen(
-    app: rest.Rest, me, end, told
-):
+async def test_draft_whose_rows_another_window_mended_is_neither_registered_nor_thrown_away_unseen(app, me, end, told):
     draft = await me.draft(BAD)
     address = f"{draft}/{end}"
     stale = form_of(await me.page(draft if end == "commit" else address), address)
@@ -512,7 +509,7 @@ async def test_draft_whose_rows_another_window_mended_is_neither_registered_nor_
     assert told in refused.text
 
 
-async def test_pages_that_would_take_too_much_say_so(app: rest.Rest, me, monkeypatch):
+async def test_pages_that_would_take_too_much_say_so(app, me, monkeypatch):
     monkeypatch.setattr(draft_files, "DOWNLOADED", 0)
     monkeypatch.setattr(draft_pages, "SEARCHED", 0)
 

@@ -1,7 +1,6 @@
 """Columns of lists: one declaration makes the value on a page and the cell in a file."""
 
 from types import SimpleNamespace
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -41,14 +40,12 @@ ROW = SimpleNamespace(
         (Column("at", Kind.DATE, "none"), None, None),
     ],
 )
-def test_value_of_a_page_and_cell_of_a_file_come_from_one_declaration(
-    column: Column, on_page: Any, in_file: Any
-) -> None:
+def test_value_of_a_page_and_cell_of_a_file_come_from_one_declaration(column, on_page, in_file):
     assert column.shower(ENGLISH)(ROW) == on_page
     assert column.writer(ENGLISH)(ROW) == in_file
 
 
-def test_texts_of_values_are_in_the_language_of_the_reader() -> None:
+def test_texts_of_values_are_in_the_language_of_the_reader():
     assert STATE.writer(KOREAN)(ROW) != STATE.writer(ENGLISH)(ROW)
     assert STATE.shower(KOREAN)(ROW) == ("good", STATE.writer(KOREAN)(ROW))
 
@@ -62,5 +59,5 @@ def test_texts_of_values_are_in_the_language_of_the_reader() -> None:
         (Column("n", Kind.KM), True, "number"),
     ],
 )
-def test_numbers_are_aligned_and_picked_columns_are_never_hidden(column: Column, picked: bool, look: str) -> None:
+def test_numbers_are_aligned_and_picked_columns_are_never_hidden(column, picked, look):
     assert column.look_when(picked=picked) == look

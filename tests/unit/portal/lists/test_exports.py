@@ -41,7 +41,7 @@ async def made(world: World) -> int:
     return await maker.make_next()
 
 
-async def test_file_has_the_rows_and_columns_that_the_list_showed(world: World) -> None:
+async def test_file_has_the_rows_and_columns_that_the_list_showed(world):
     asked = browser(world)
     begun = await asked.post("/exports", ASKED)
     there = begun.headers["location"]
@@ -60,7 +60,7 @@ async def test_file_has_the_rows_and_columns_that_the_list_showed(world: World) 
     assert file.headers["content-type"].startswith("text/csv")
 
 
-async def test_list_of_files_renews_itself_until_none_is_being_made(world: World) -> None:
+async def test_list_of_files_renews_itself_until_none_is_being_made(world):
     asked = browser(world)
     await asked.post("/exports", ASKED)
     part = live(Page((await asked.get("/exports")).text))
@@ -76,7 +76,7 @@ async def test_list_of_files_renews_itself_until_none_is_being_made(world: World
 
 
 @pytest.mark.parametrize(("form", "begins"), [("csv", b"\xef\xbb"), ("xlsx", b"PK")])
-async def test_each_list_has_files_of_both_kinds(world: World, form: str, begins: bytes) -> None:
+async def test_each_list_has_files_of_both_kinds(world, form, begins):
     files = {}
     for noun in nouns.TABLES:
         asked = browser(world, "platform administrator" if noun in OF_THE_PLATFORM else "operator")
@@ -88,7 +88,7 @@ async def test_each_list_has_files_of_both_kinds(world: World, form: str, begins
     assert files == dict.fromkeys(nouns.TABLES, (200, begins))
 
 
-async def test_file_can_be_cancelled_and_is_no_business_of_others(world: World) -> None:
+async def test_file_can_be_cancelled_and_is_no_business_of_others(world):
     asked, other = browser(world), browser(world, "R")
     there = (await asked.post("/exports", ASKED)).headers["location"]
     foreign = [await other.get(there), await other.get(f"{there}/file"), await other.post(f"{there}/cancel")]
@@ -106,7 +106,7 @@ async def test_file_can_be_cancelled_and_is_no_business_of_others(world: World) 
 
 
 @pytest.mark.parametrize("how", ["cancelled", "failed"])
-async def test_file_that_was_not_made_is_asked_for_again_as_it_was(world: World, how: str) -> None:
+async def test_file_that_was_not_made_is_asked_for_again_as_it_was(world, how):
     asked, other = browser(world), browser(world, "R")
     there = (await asked.post("/exports", ASKED)).headers["location"]
     if how == "cancelled":
@@ -138,9 +138,7 @@ async def test_file_that_was_not_made_is_asked_for_again_as_it_was(world: World,
         ("no token", {}, 401),
     ],
 )
-async def test_what_may_not_be_seen_or_is_no_list_is_refused(
-    world: World, name: str, wrong: dict[str, str], status: int
-) -> None:
+async def test_what_may_not_be_seen_or_is_no_list_is_refused(world, name, wrong, status):
     assert (await browser(world, name).post("/exports", ASKED | wrong)).status_code == status
 
 
@@ -151,9 +149,7 @@ async def test_what_may_not_be_seen_or_is_no_list_is_refused(
         ("ko", ["이메일 주소,역할,업체,상태", "net@x.example,통신사,,사용 중"]),
     ],
 )
-async def test_file_of_accounts_has_those_that_the_filters_leave_in_words(
-    world: World, language: str, lines: list[str]
-) -> None:
+async def test_file_of_accounts_has_those_that_the_filters_leave_in_words(world, language, lines):
     asked = browser(world, "platform administrator")
     wanted = {"list": "accounts", "form": "csv", "query": "q=N&role=CARRIER", "columns": "email.role.company.state"}
     begun = await asked.post("/exports", wanted, **{"Accept-Language": language})
@@ -163,7 +159,7 @@ async def test_file_of_accounts_has_those_that_the_filters_leave_in_words(
 
 
 @pytest.mark.parametrize("noun", OF_THE_PLATFORM)
-async def test_file_of_the_platform_is_made_for_nobody_else(world: World, noun: str) -> None:
+async def test_file_of_the_platform_is_made_for_nobody_else(world, noun):
     asked = browser(world, "operator")
     begun = await asked.post("/exports", {"list": noun, "form": "csv", "query": "", "columns": ""})
     await made(world)

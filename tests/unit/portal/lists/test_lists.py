@@ -59,7 +59,7 @@ def looker(world: World, noun: str) -> Browser:
     return of(world, WITH_ROWS.get(noun, "P"))
 
 
-async def test_list_is_a_page_in_each_language(world: World) -> None:
+async def test_list_is_a_page_in_each_language(world):
     found = {
         (noun, language): await looker(world, noun).get(path, **{"Accept-Language": language})
         for noun, path in LISTS.items()
@@ -71,7 +71,7 @@ async def test_list_is_a_page_in_each_language(world: World) -> None:
         assert Page(answer.text).all("table"), asked
 
 
-async def test_pages_follow_each_other_forward_and_back(world: World, browser: Browser) -> None:
+async def test_pages_follow_each_other_forward_and_back(world, browser):
     await with_vehicles(world, 60)
     pages = [Page((await browser.get("/fleet/vehicles?sort=-number")).text)]
     for rel in ("next", "prev"):
@@ -87,15 +87,13 @@ async def test_pages_follow_each_other_forward_and_back(world: World, browser: B
 
 
 @pytest.mark.parametrize(("language", "told"), [("en", "50 vehicles shown"), ("ko", "차량 50대 표시")])
-async def test_part_of_a_list_says_how_many_of_what_it_shows(
-    world: World, browser: Browser, language: str, told: str
-) -> None:
+async def test_part_of_a_list_says_how_many_of_what_it_shows(world, browser, language, told):
     await with_vehicles(world, 60)
 
     assert told in Page((await browser.get("/fleet/vehicles", **{"Accept-Language": language})).text).text
 
 
-async def test_without_scripts_a_link_leads_to_the_count_and_back(world: World, browser: Browser) -> None:
+async def test_without_scripts_a_link_leads_to_the_count_and_back(world, browser):
     await with_vehicles(world, 60)
     listed = Page((await browser.get("/fleet/vehicles?q=n&sort=-number")).text)
     (there,) = [each for each in listed.hrefs if each.startswith("/fleet/vehicles/count")]
@@ -107,7 +105,7 @@ async def test_without_scripts_a_link_leads_to_the_count_and_back(world: World, 
     assert {"/fleet/vehicles?q=n&sort=-number", "/fleet/vehicles?sort=-number&q=n"} & set(count.hrefs)
 
 
-async def test_without_scripts_a_link_leads_to_what_each_company_has_and_back(world: World) -> None:
+async def test_without_scripts_a_link_leads_to_what_each_company_has_and_back(world):
     browser = of(world, "operator")
     listed = Page((await browser.get("/fleet/companies?sort=-name")).text)
     (there,) = [each for each in listed.hrefs if each.startswith("/fleet/companies/sizes")]
@@ -121,7 +119,7 @@ async def test_without_scripts_a_link_leads_to_what_each_company_has_and_back(wo
     assert "<table" not in part.text
 
 
-async def test_search_by_a_script_gets_the_list_alone(world: World, browser: Browser) -> None:
+async def test_search_by_a_script_gets_the_list_alone(world, browser):
     await with_vehicles(world, 3)
     answer = await browser.get("/fleet/vehicles?q=n00", **HTMX, **{"HX-Target": "list"})
 
@@ -130,7 +128,7 @@ async def test_search_by_a_script_gets_the_list_alone(world: World, browser: Bro
     assert answer.text.count("<tr data-row") == 3
 
 
-async def test_filters_in_force_can_be_taken_away_one_by_one(browser: Browser) -> None:
+async def test_filters_in_force_can_be_taken_away_one_by_one(browser):
     address = "/fleet/vehicles?q=V&status=ACTIVATED&sensor=with"
     page = Page((await browser.get(address)).text)
     left = {
@@ -142,7 +140,7 @@ async def test_filters_in_force_can_be_taken_away_one_by_one(browser: Browser) -
     assert left == {frozenset({"q", "status"}), frozenset({"q", "sensor"})}
 
 
-async def test_nothing_found_says_so_and_leads_back_to_all(browser: Browser) -> None:
+async def test_nothing_found_says_so_and_leads_back_to_all(browser):
     page = Page((await browser.get("/fleet/vehicles?q=nothing&sort=-created")).text)
 
     assert "Nothing matches" in page.text
@@ -150,14 +148,14 @@ async def test_nothing_found_says_so_and_leads_back_to_all(browser: Browser) -> 
     assert "/fleet/vehicles?sort=-created" in page.hrefs
 
 
-async def test_filters_that_let_nothing_pass_say_nothing_of_a_search(browser: Browser) -> None:
+async def test_filters_that_let_nothing_pass_say_nothing_of_a_search(browser):
     page = Page((await browser.get("/fleet/vehicles?driving=now")).text)
 
     assert "No row passes every filter." in page.text
     assert "search" not in page.text.partition("Nothing matches")[2].partition("Show all")[0].lower()
 
 
-async def test_transmission_and_fuel_are_told_in_words(world: World, browser: Browser) -> None:
+async def test_transmission_and_fuel_are_told_in_words(world, browser):
     body = {"vehicleNo": "A1", "mileage": 1, "missionType": "AUTO", "fuelType": "GASOLINE"}
     await world.app.post(world.of("P"), "/vehicle", body)
 
@@ -168,7 +166,7 @@ async def test_transmission_and_fuel_are_told_in_words(world: World, browser: Br
     assert "GASOLINE" not in page.text
 
 
-async def test_columns_of_the_address_are_shown_and_kept_for_the_next_time(browser: Browser) -> None:
+async def test_columns_of_the_address_are_shown_and_kept_for_the_next_time(browser):
     chosen = await browser.get("/fleet/vehicles?columns=number&columns=mileage")
 
     for answer in (chosen, await browser.get("/fleet/vehicles")):
@@ -186,7 +184,7 @@ def hidden(page: Page) -> set[str]:
     return {name for each in cells for name in (each.get("class") or "").split()} & HIDING
 
 
-async def test_columns_that_somebody_chose_are_hidden_in_no_window(world: World) -> None:
+async def test_columns_that_somebody_chose_are_hidden_in_no_window(world):
     found = {}
     for noun, path in LISTS.items():
         browser, every = looker(world, noun), "&".join(f"columns={each.key}" for each in TABLES[noun].columns)
@@ -199,7 +197,7 @@ async def test_columns_that_somebody_chose_are_hidden_in_no_window(world: World)
         assert (chosen, kept) == (set(), set()), noun
 
 
-async def test_what_an_address_cannot_ask_is_refused(browser: Browser) -> None:
+async def test_what_an_address_cannot_ask_is_refused(browser):
     queries = ("sort=mileage", "status=NONE", "company=x", "driving=maybe")
 
     assert [(await browser.get(f"/fleet/vehicles?{query}")).status_code for query in queries] == [400] * 4
@@ -213,23 +211,21 @@ async def test_what_an_address_cannot_ask_is_refused(browser: Browser) -> None:
         ("P", "/fleet/vehicles", True),
     ],
 )
-async def test_list_without_anything_offers_no_search_no_columns_and_no_file(
-    world: World, who: str, address: str, is_offered: bool
-) -> None:
+async def test_list_without_anything_offers_no_search_no_columns_and_no_file(world, who, address, is_offered):
     page = Page((await of(world, who).get(address)).text)
     actions = [each.get("action") for each in page.all("form")]
 
     assert [each in actions for each in ("/fleet/vehicles", "/exports")] == [is_offered, is_offered]
 
 
-async def test_place_that_names_none_is_the_beginning(browser: Browser) -> None:
+async def test_place_that_names_none_is_the_beginning(browser):
     answer = await browser.get("/fleet/vehicles?after=%00zz")
 
     assert answer.status_code == 200
     assert answer.text.count("<tr data-row") == 2
 
 
-async def test_vehicles_of_a_company_out_of_reach_are_refused(world: World) -> None:
+async def test_vehicles_of_a_company_out_of_reach_are_refused(world):
     browser = of(world, "operator")
     out, within = world.ids["other"], world.ids["P"]
 
@@ -237,7 +233,7 @@ async def test_vehicles_of_a_company_out_of_reach_are_refused(world: World) -> N
     assert (await browser.get(f"/fleet/vehicles?company={within}")).status_code == 200
 
 
-async def test_number_of_rows_is_told_afterwards(browser: Browser) -> None:
+async def test_number_of_rows_is_told_afterwards(browser):
     found = [await browser.get(f"{path}/count", **HTMX) for path in LISTS.values()]
 
     for answer in found:
@@ -247,7 +243,7 @@ async def test_number_of_rows_is_told_afterwards(browser: Browser) -> None:
 
 
 @pytest.mark.parametrize(("name", "shown"), [("P", True), ("delegated driver of P", False)])
-async def test_registering_is_offered_to_who_may(world: World, name: str, shown: bool) -> None:
+async def test_registering_is_offered_to_who_may(world, name, shown):
     browser = of(world, name)
     page = Page((await browser.get("/fleet/vehicles")).text)
 
@@ -262,7 +258,7 @@ async def test_registering_is_offered_to_who_may(world: World, name: str, shown:
         ("platform administrator", "Register operator"),
     ],
 )
-async def test_button_of_companies_says_what_its_form_registers(world: World, name: str, text: str) -> None:
+async def test_button_of_companies_says_what_its_form_registers(world, name, text):
     browser = of(world, name)
     listed = (await browser.get("/fleet/companies")).text
     form = (await browser.get("/fleet/companies/new")).text
@@ -275,7 +271,7 @@ async def test_button_of_companies_says_what_its_form_registers(world: World, na
     ("text", "found"),
     [("v", 0), ("on-V", 1), ("driver", 0), ("managing", 1), ("zz", 0), ("<script>", 0), ("%27", 0)],
 )
-async def test_quick_search_finds_what_begins_so(browser: Browser, text: str, found: int) -> None:
+async def test_quick_search_finds_what_begins_so(browser, text, found):
     target = {**HTMX, "HX-Target": "found"}
     page = await browser.get("/search")
     part = await browser.http.get("/search", params={"q": text}, headers=target)
@@ -286,7 +282,7 @@ async def test_quick_search_finds_what_begins_so(browser: Browser, text: str, fo
     assert len([each for each in Page(part.text).all("a") if "data-found" in each]) >= found
 
 
-async def test_quick_search_leads_on_to_lists_where_it_stops(world: World) -> None:
+async def test_quick_search_leads_on_to_lists_where_it_stops(world):
     app, operator = world.app, world.of("operator")
     for n in range(6):
         await app.partner(operator, f"hanbit{n}@x.example", name=f"Hanbit {n}")
@@ -310,7 +306,7 @@ async def test_quick_search_leads_on_to_lists_where_it_stops(world: World) -> No
 
 
 @pytest.mark.parametrize("name", ["granted", "carrier"])
-async def test_search_of_whoever_has_nothing_to_search_says_so(world: World, name: str) -> None:
+async def test_search_of_whoever_has_nothing_to_search_says_so(world, name):
     browser = of(world, name)
     page = Page((await browser.get("/search?q=10")).text)
 
@@ -322,16 +318,14 @@ async def test_search_of_whoever_has_nothing_to_search_says_so(world: World, nam
     ("name", "offered"),
     [("P", True), ("driver of P", True), ("granted", False), ("carrier", False), ("platform administrator", True)],
 )
-async def test_quick_search_is_offered_to_whoever_finds_something_with_it(
-    world: World, name: str, offered: bool
-) -> None:
+async def test_quick_search_is_offered_to_whoever_finds_something_with_it(world, name, offered):
     browser = of(world, name)
     page = Page((await browser.get("/account")).text)
 
     assert any("data-quick" in each for each in page.all("form")) is offered
 
 
-async def test_companies_come_first_and_what_they_hold_afterwards(world: World) -> None:
+async def test_companies_come_first_and_what_they_hold_afterwards(world):
     browser = of(world, "operator")
     statements: list[str] = []
     compiled = Hot.compiled
@@ -360,7 +354,7 @@ async def test_companies_come_first_and_what_they_hold_afterwards(world: World) 
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])
-async def test_services_are_listed_with_their_operators(world: World, language: str) -> None:
+async def test_services_are_listed_with_their_operators(world, language):
     browser = of(world, "platform administrator")
     answer = await browser.get("/admin/services?sort=-created", **{"Accept-Language": language})
     counted = await browser.get("/admin/services/count", **HTMX)
@@ -373,9 +367,7 @@ async def test_services_are_listed_with_their_operators(world: World, language: 
 
 
 @pytest.mark.parametrize(("language", "words"), [("en", ("Carrier", "Disabled")), ("ko", ("통신사", "사용 중지"))])
-async def test_accounts_are_listed_with_role_company_and_state(
-    world: World, language: str, words: tuple[str, str]
-) -> None:
+async def test_accounts_are_listed_with_role_company_and_state(world, language, words):
     browser = of(world, "platform administrator")
     carrier = world.of("carrier").user_id
     await browser.post(f"/admin/accounts/{carrier}/disable")
@@ -391,7 +383,7 @@ async def test_accounts_are_listed_with_role_company_and_state(
     assert counted == "8 accounts"
 
 
-async def test_pages_of_accounts_follow_each_other_in_both_orders(world: World) -> None:
+async def test_pages_of_accounts_follow_each_other_in_both_orders(world):
     browser = of(world, "platform administrator")
     people = [
         {"id": f"00000000-0000-1000-8000-{n:012d}", "email": f"m{n:03d}@x.example", "login": f"m{n:03d}@x.example"}
@@ -413,11 +405,11 @@ async def test_pages_of_accounts_follow_each_other_in_both_orders(world: World) 
 
 
 @pytest.mark.parametrize("query", ["sort=name", "sort=-created", "role=ADMIN", "state=yes"])
-async def test_accounts_are_ordered_and_filtered_by_what_there_is(world: World, query: str) -> None:
+async def test_accounts_are_ordered_and_filtered_by_what_there_is(world, query):
     assert (await of(world, "platform administrator").get(f"/admin/accounts?{query}")).status_code == 400
 
 
-async def test_service_whose_administrators_are_barred_is_disabled(world: World) -> None:
+async def test_service_whose_administrators_are_barred_is_disabled(world):
     browser = of(world, "platform administrator")
     barred = world.logins["operator"].user_id
     before = (await browser.get("/admin/services?state=disabled")).text

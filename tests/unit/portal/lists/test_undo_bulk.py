@@ -81,7 +81,7 @@ async def desk(app: Rest) -> Any:
     return desk
 
 
-async def test_only_vehicles_that_were_activated_are_deactivated_again_and_the_list_is_as_it_was(desk: Any) -> None:
+async def test_only_vehicles_that_were_activated_are_deactivated_again_and_the_list_is_as_it_was(desk):
     on, off = ["on", "on", "on"], ["off", "off", "on"]
     await desk.elsewhere(2, "activate")
     there, _, form = await desk.do(ACTIVATE, f"{LIST}?q=12&sort=-number", vehicleId=desk.vehicles)
@@ -96,7 +96,7 @@ async def test_only_vehicles_that_were_activated_are_deactivated_again_and_the_l
     assert [parse_qs(urlsplit(each).query) for each in led] == [{"q": ["12"], "sort": ["-number"]}] * 4
 
 
-async def test_vehicle_that_another_window_changed_since_stays_and_is_told_by_its_number(desk: Any) -> None:
+async def test_vehicle_that_another_window_changed_since_stays_and_is_told_by_its_number(desk):
     _, _, form = await desk.do(ACTIVATE, f"{LIST}?q=12", vehicleId=desk.vehicles)
     for event in ("deactivate", "activate"):  # it looks as if nothing had happened
         await desk.elsewhere(1, event)
@@ -115,7 +115,7 @@ async def test_vehicle_that_another_window_changed_since_stays_and_is_told_by_it
     assert "3 vehicles stay as they are" in again
 
 
-async def test_part_of_an_action_that_was_undone_can_be_done_again(desk: Any) -> None:
+async def test_part_of_an_action_that_was_undone_can_be_done_again(desk):
     _, _, form = await desk.do(ACTIVATE, f"{LIST}?q=12", vehicleId=desk.vehicles)
     await desk.elsewhere(2, "deactivate")
     partly = Page((await desk.undo(form)).text).hidden(UNDO)
@@ -124,7 +124,7 @@ async def test_part_of_an_action_that_was_undone_can_be_done_again(desk: Any) ->
     assert (await desk.states(), there) == (["on", "on", "off"], f"{LIST}?q=12")
 
 
-async def test_vehicle_that_is_out_of_reach_by_now_stays_and_its_number_is_not_told(desk: Any) -> None:
+async def test_vehicle_that_is_out_of_reach_by_now_stays_and_its_number_is_not_told(desk):
     for each in desk.vehicles[:2]:
         await delegating.delegate(desk.app, desk.of.owner, desk.of.borrower, each)
     await desk.sit(desk.of.borrower)
@@ -139,7 +139,7 @@ async def test_vehicle_that_is_out_of_reach_by_now_stays_and_its_number_is_not_t
 
 
 @pytest.mark.parametrize(("who", "status"), [("driver", 403), ("director", 404), ("other administrator", 404)])
-async def test_somebody_else_undoes_nothing(desk: Any, who: str, status: int) -> None:
+async def test_somebody_else_undoes_nothing(desk, who, status):
     _, _, first = await desk.do(ACTIVATE, vehicleId=desk.vehicles)
     _, _, second = await desk.do(DELEGATE, vehicleId=desk.vehicles, toCompanyId=desk.of.borrower.company_id)
     other = desk.of.borrower
@@ -154,9 +154,7 @@ async def test_somebody_else_undoes_nothing(desk: Any, who: str, status: int) ->
 
 
 @pytest.mark.parametrize("address", [ACTIVATE, DELEGATE])
-async def test_what_cannot_be_told_from_what_the_same_person_did_at_the_same_instant_is_not_undone(
-    desk: Any, address: str
-) -> None:
+async def test_what_cannot_be_told_from_what_the_same_person_did_at_the_same_instant_is_not_undone(desk, address):
     at_ms, chosen = desk.app.now_ms, {"vehicleId": desk.vehicles[:1], "toCompanyId": desk.of.borrower.company_id}
     preview = Page((await desk.post(address, chosen)).text)
     desk.app.now_ms = at_ms
@@ -186,16 +184,14 @@ NO_DEED: list[tuple[dict[str, str], int]] = [
 
 
 @pytest.mark.parametrize("address", [UNDO, UNDO_DELEGATION])
-async def test_form_that_names_no_deed_undoes_nothing(desk: Any, address: str) -> None:
+async def test_form_that_names_no_deed_undoes_nothing(desk, address):
     form = {"event": "ACTIVATED" if address == UNDO else "DELEGATED", "at": "1", "of": "x"}
     found = [(changed, int((await desk.post(address, form | changed)).status_code)) for changed, _ in NO_DEED]
 
     assert found == NO_DEED
 
 
-async def test_delegated_vehicles_are_taken_back_and_delegated_again(
-    desk: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_delegated_vehicles_are_taken_back_and_delegated_again(desk, monkeypatch):
     every, before = ["12가1", "12가2", "12가3"], ["12가2"]
     monkeypatch.setattr(many, "AT_ONCE", 2)
     company = desk.of.borrower.company_id
@@ -216,9 +212,7 @@ async def test_delegated_vehicles_are_taken_back_and_delegated_again(
     assert len(told) == 2, "the devices of vehicles that were taken back belong to the company no longer"
 
 
-async def test_more_vehicles_than_one_transaction_takes_are_undone_in_turn(
-    desk: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_more_vehicles_than_one_transaction_takes_are_undone_in_turn(desk, monkeypatch):
     monkeypatch.setattr(many, "AT_ONCE", 1)
     pairs = {"vehicleId": desk.vehicles, "toCompanyId": desk.of.borrower.company_id}
     _, _, form = await desk.do(DELEGATE, **pairs)
@@ -233,7 +227,7 @@ async def test_more_vehicles_than_one_transaction_takes_are_undone_in_turn(
     assert ["12가1" in told, "12가2" in told, "12가3" in told] == [True, False, True]
 
 
-async def test_delegation_that_was_ended_and_made_again_since_stays(desk: Any) -> None:
+async def test_delegation_that_was_ended_and_made_again_since_stays(desk):
     company = desk.of.borrower.company_id
     _, _, form = await desk.do(DELEGATE, vehicleId=desk.vehicles, toCompanyId=company)
     await delegating.take_back(desk.app, desk.of.owner, desk.of.borrower, desk.vehicles[0])
@@ -246,7 +240,7 @@ async def test_delegation_that_was_ended_and_made_again_since_stays(desk: Any) -
 
 
 @pytest.mark.parametrize("what", ["right", "driver"])
-async def test_taking_back_that_ended_more_is_not_offered_to_be_undone_and_says_why(desk: Any, what: str) -> None:
+async def test_taking_back_that_ended_more_is_not_offered_to_be_undone_and_says_why(desk, what):
     for each in desk.vehicles:
         await delegating.delegate(desk.app, desk.of.owner, desk.of.borrower, each)
     driver = await delegating.driver(desk.app, desk.of.borrower, "kim")
@@ -260,7 +254,7 @@ async def test_taking_back_that_ended_more_is_not_offered_to_be_undone_and_says_
     assert form.action is None
 
 
-async def test_delegation_to_a_company_that_is_no_candidate_any_more_does_not_come_back(desk: Any) -> None:
+async def test_delegation_to_a_company_that_is_no_candidate_any_more_does_not_come_back(desk):
     for each in desk.vehicles:
         await delegating.delegate(desk.app, desk.of.owner, desk.of.borrower, each)
     _, _, form = await desk.do(TAKE_BACK, delegation=desk.pairs(0, 1, 2))
@@ -272,7 +266,7 @@ async def test_delegation_to_a_company_that_is_no_candidate_any_more_does_not_co
     assert "12가3" in told
 
 
-async def test_entries_whose_numbers_run_ahead_of_their_time_are_found(desk: Any) -> None:
+async def test_entries_whose_numbers_run_ahead_of_their_time_are_found(desk):
     ahead = desk.app.now_ms + history.AHEAD_MS // 2
     desk.app.ids.take(1, now_ms=ahead)
     _, _, form = await desk.do(ACTIVATE, vehicleId=desk.vehicles)

@@ -42,9 +42,7 @@ async def office(app: Rest) -> Office:
 
 @pytest.mark.parametrize("what", WHATS)
 @pytest.mark.parametrize(("headers", "told"), [({}, "Another user changed the"), (KOREAN, "그사이 다른 사용자가")])
-async def test_second_of_two_windows_is_told_who_was_chosen_and_keeps_its_choice(
-    office: Office, what: str, headers: dict[str, str], told: str
-) -> None:
+async def test_second_of_two_windows_is_told_who_was_chosen_and_keeps_its_choice(office, what, headers, told):
     first, second = office.people[what]
     path = f"{office.path}/{what}"
     pages = [await office.page(path), await office.page(path, **headers)]
@@ -65,7 +63,7 @@ async def test_second_of_two_windows_is_told_who_was_chosen_and_keeps_its_choice
 
 
 @pytest.mark.parametrize("what", WHATS)
-async def test_window_that_takes_somebody_off_takes_nobody_else_off(office: Office, what: str) -> None:
+async def test_window_that_takes_somebody_off_takes_nobody_else_off(office, what):
     first, second = office.people[what]
     path = f"{office.path}/{what}"
     await office.browser.post(path, {"userId": first.user_id})
@@ -81,7 +79,7 @@ async def test_window_that_takes_somebody_off_takes_nobody_else_off(office: Offi
     assert offered["userId"], "who is assigned now can be taken off"
 
 
-async def test_two_windows_that_choose_the_same_agree(office: Office) -> None:
+async def test_two_windows_that_choose_the_same_agree(office):
     path, who = f"{office.path}/driver", office.people["driver"][0]
     sent = form_of(await office.page(path), path, userId=who.user_id)
     answers = [await office.browser.post(path, sent) for _ in range(2)]
@@ -90,7 +88,7 @@ async def test_two_windows_that_choose_the_same_agree(office: Office) -> None:
     assert await office.assigned("driver") == who.user_id
 
 
-async def test_person_whom_another_window_lets_drive_elsewhere_is_not_taken_from_there(office: Office) -> None:
+async def test_person_whom_another_window_lets_drive_elsewhere_is_not_taken_from_there(office):
     path, who = f"{office.path}/driver", office.people["driver"][0]
     other = await delegating.new_vehicle(office.app, office.admin, "34나5678")
     sent = form_of(await office.page(path), path, userId=who.user_id)
@@ -109,7 +107,7 @@ async def test_person_whom_another_window_lets_drive_elsewhere_is_not_taken_from
     assert (again.status_code, after != "") == (303, True)
 
 
-async def test_director_of_whom_nothing_may_be_read_is_not_named(app: Rest) -> None:
+async def test_director_of_whom_nothing_may_be_read_is_not_named(app):
     """A delegated vehicle is driven by somebody of the owner's company."""
 
     of = await delegating.companies(app)
@@ -147,13 +145,13 @@ def named(page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize("search", ["person 03", "MAIL03", "010-1234-0003", "01012340003"])
-async def test_people_are_found_by_name_address_and_telephone_number(office: Office, search: str) -> None:
+async def test_people_are_found_by_name_address_and_telephone_number(office, search):
     await registered(office, 5)
 
     assert named(await office.page(f"{office.path}/driver?q={search}")) == ["mail03"]
 
 
-async def test_people_are_paged_to_the_end_and_back(office: Office) -> None:
+async def test_people_are_paged_to_the_end_and_back(office):
     await registered(office, 25)
     seen, address = [], f"{office.path}/driver?q=person"
     for relation in ("next", "prev"):
@@ -166,7 +164,7 @@ async def test_people_are_paged_to_the_end_and_back(office: Office) -> None:
     assert again == first
 
 
-async def test_choice_that_was_refused_is_kept_while_searching_on(office: Office) -> None:
+async def test_choice_that_was_refused_is_kept_while_searching_on(office):
     first, second = office.people["director"]
     path = f"{office.path}/driver"
     await office.browser.post(path, {"userId": first.user_id})
@@ -182,7 +180,7 @@ async def test_choice_that_was_refused_is_kept_while_searching_on(office: Office
     assert (done, is_set) == (303, True)
 
 
-async def test_drivers_find_themselves_alone(office: Office) -> None:
+async def test_drivers_find_themselves_alone(office):
     driver = office.people["driver"][0]
     await give_right(office.app, office.vehicle, driver, "DRIVER")
 

@@ -5,7 +5,7 @@ import re
 
 import pytest
 from sqlalchemy import update
-from tests.support import delegating, rest
+from tests.support import delegating
 from tests.support.portal import Browser, Page
 
 from tripline.domain.access import Authority
@@ -46,7 +46,7 @@ async def registered(browser, path, **fields):
 
 
 @pytest.mark.parametrize("path", [*PAGES, "/fleet/companies/{own}"])
-async def test_form_of_a_new_thing_leads_back_twice(app: rest.Rest, admin, path):
+async def test_form_of_a_new_thing_leads_back_twice(app, admin, path):
     back = path.format(own=admin.company_id)
     new = f"{back}/administrators/new" if "{own}" in path else f"{back}/new"
     page = Page((await Browser(app, admin).get(new)).text)
@@ -56,7 +56,7 @@ async def test_form_of_a_new_thing_leads_back_twice(app: rest.Rest, admin, path)
 
 
 @pytest.mark.parametrize("form", ["new", "{admin}/edit"])
-async def test_form_of_an_administrator_leads_back_to_the_company_by_its_name(app: rest.Rest, form):
+async def test_form_of_an_administrator_leads_back_to_the_company_by_its_name(app, form):
     up = re.compile(r'<a class="up" href="/fleet/companies/[^/"]+">.*?</svg>([^<]+)</a>')
     _, admin = await app.operator("ace", name="Ace Cars")
     path = f"/fleet/companies/{admin.company_id}/administrators/{form.format(admin=admin.user_id)}"
@@ -69,7 +69,7 @@ async def test_form_of_an_administrator_leads_back_to_the_company_by_its_name(ap
 
 
 @pytest.mark.parametrize(("language", "named"), [({}, "Scoring policy"), (KOREAN, "점수 정책")])
-async def test_history_of_a_company_tells_of_its_scoring_policy(app: rest.Rest, admin, language, named):
+async def test_history_of_a_company_tells_of_its_scoring_policy(app, admin, language, named):
     await app.store.write(lambda tx: policies.keep(tx, Rules(), now_ms=1))
     path = f"/api/tre/v1_3/company/{admin.company_id}/scoring"
     await app.call(admin, "PUT", path, {"policy": 2, "fromTime": 1_790_812_800_000})
@@ -86,7 +86,7 @@ async def test_history_of_a_company_tells_of_its_scoring_policy(app: rest.Rest, 
     [({}, "GPS: samples, Results of calls, 999"), (KOREAN, "GPS: 샘플, 원격 제어 결과, 999")],
     ids=["en", "ko"],
 )
-async def test_history_of_a_company_says_in_words_which_messages_were_wanted(app: rest.Rest, admin, language, named):
+async def test_history_of_a_company_says_in_words_which_messages_were_wanted(app, admin, language, named):
     await app.call(admin, "PUT", f"/company/{admin.company_id}", {"notifyMsgType": "2,300,999"})
     found = await Browser(app, admin).get(f"/fleet/companies/{admin.company_id}/history", **language)
 
@@ -94,7 +94,7 @@ async def test_history_of_a_company_says_in_words_which_messages_were_wanted(app
 
 
 @pytest.mark.parametrize(("who", "named"), [("platform", "Register operator"), ("granted", "Register your company")])
-async def test_whoever_has_no_company_registers_the_own_one_and_the_platform_an_operator(app: rest.Rest, who, named):
+async def test_whoever_has_no_company_registers_the_own_one_and_the_platform_an_operator(app, who, named):
     role = Authority.SYS_ADMIN if who == "platform" else Authority.COMPANY_ADMIN
     login = await app.account("who@x.example", role)
 
@@ -112,9 +112,7 @@ async def test_whoever_has_no_company_registers_the_own_one_and_the_platform_an_
 
 
 @pytest.mark.parametrize(("name", "filled"), [("Jung", "Jung"), ("who@x.example", "")])
-async def test_own_company_is_registered_with_the_name_of_the_account_unless_that_is_its_address(
-    app: rest.Rest, name, filled
-):
+async def test_own_company_is_registered_with_the_name_of_the_account_unless_that_is_its_address(app, name, filled):
     login = await app.account("who@x.example", Authority.COMPANY_ADMIN)
     await app.store.write(lambda tx: tx.run(update(account).values(name=name)))
 
@@ -124,7 +122,7 @@ async def test_own_company_is_registered_with_the_name_of_the_account_unless_tha
 
 
 @pytest.mark.parametrize("who", ["platform", "granted"])
-async def test_form_of_an_operator_is_told_of_every_field_that_is_empty_at_once(app: rest.Rest, who):
+async def test_form_of_an_operator_is_told_of_every_field_that_is_empty_at_once(app, who):
     role = Authority.SYS_ADMIN if who == "platform" else Authority.COMPANY_ADMIN
     browser = Browser(app, await app.account("who@x.example", role))
     answer = await browser.post("/fleet/companies/new", {**COMPANY, "name": "", "picPasswd": "", "serviceType": ""})
@@ -136,7 +134,7 @@ async def test_form_of_an_operator_is_told_of_every_field_that_is_empty_at_once(
 @pytest.mark.parametrize(
     ("language", "why"), [("en", "Register the company first."), ("ko", "먼저 업체를 등록하십시오.")]
 )
-async def test_whoever_has_no_company_yet_is_led_to_register_it_by_every_page_of_one(app: rest.Rest, language, why):
+async def test_whoever_has_no_company_yet_is_led_to_register_it_by_every_page_of_one(app, language, why):
     paths = (*PAGES, "/import", "/delegation")
 
     login = await app.account("who@x.example", Authority.COMPANY_ADMIN)
@@ -151,7 +149,7 @@ async def test_whoever_has_no_company_yet_is_led_to_register_it_by_every_page_of
 
 
 @pytest.mark.parametrize("path", PAGES)
-async def test_registered_thing_has_a_page_with_its_history(app: rest.Rest, admin, path):
+async def test_registered_thing_has_a_page_with_its_history(app, admin, path):
     browser = Browser(app, admin)
     there = await registered(browser, path)
     answer, history = await browser.get(there), await browser.get(f"{there}/history")
@@ -180,7 +178,7 @@ async def test_registered_thing_has_a_page_with_its_history(app: rest.Rest, admi
     ],
 )
 async def test_refusal_stands_at_its_field_in_both_languages_and_keeps_what_was_typed(
-    app: rest.Rest, admin, path, fields, field, sentences
+    app, admin, path, fields, field, sentences
 ):
     browser = Browser(app, admin)
     sent = {**PAGES[path], **fields}
@@ -251,7 +249,7 @@ async def test_refusal_stands_at_its_field_in_both_languages_and_keeps_what_was_
     ],
 )
 async def test_every_field_at_fault_has_its_own_sentence_in_both_languages_and_they_are_summed_up(
-    app: rest.Rest, admin, path, fields, english, korean
+    app, admin, path, fields, english, korean
 ):
     browser = Browser(app, admin)
     found = [await browser.post(f"{path}/new", {**PAGES[path], **fields}, **each) for each in ({}, KOREAN)]
@@ -264,7 +262,7 @@ async def test_every_field_at_fault_has_its_own_sentence_in_both_languages_and_t
         assert {name: html.unescape(sentence) for name, sentence in summed_up} == told
 
 
-async def test_change_tells_every_field_at_fault_too(app: rest.Rest, admin):
+async def test_change_tells_every_field_at_fault_too(app, admin):
     browser = Browser(app, admin)
     there = await registered(browser, "/fleet/vehicles")
     opened = values(Page((await browser.get(f"{there}/edit")).text))
@@ -282,7 +280,7 @@ async def test_change_tells_every_field_at_fault_too(app: rest.Rest, admin):
         (Authority.DRIVER, "A company administrator can change it."),
     ],
 )
-async def test_own_form_says_who_can_change_the_address(app: rest.Rest, admin, role, told):
+async def test_own_form_says_who_can_change_the_address(app, admin, role, told):
     who = admin if role is Authority.COMPANY_ADMIN else await app.account("who@x.example", role, admin.company_id)
     kind = {
         Authority.COMPANY_ADMIN: f"companies/{admin.company_id}/administrators",
@@ -293,7 +291,7 @@ async def test_own_form_says_who_can_change_the_address(app: rest.Rest, admin, r
     assert told in Page((await Browser(app, who).get(f"/fleet/{kind}/{who.user_id}/edit")).text).text
 
 
-async def test_second_of_two_windows_is_told_what_changed_and_loses_nothing(app: rest.Rest, admin):
+async def test_second_of_two_windows_is_told_what_changed_and_loses_nothing(app, admin):
     browser = Browser(app, admin)
     there = await registered(browser, "/fleet/vehicles", vendor="Kia", usage="taxi")
     opened = values(Page((await browser.get(f"{there}/edit")).text))
@@ -312,7 +310,7 @@ async def test_second_of_two_windows_is_told_what_changed_and_loses_nothing(app:
     assert (after["vendor"], after["usage"], after["modelName"]) == ("Hyundai", "bus", "Ioniq")
 
 
-async def test_token_typed_in_the_second_window_is_kept_and_never_shown_by_the_record(app: rest.Rest, admin):
+async def test_token_typed_in_the_second_window_is_kept_and_never_shown_by_the_record(app, admin):
     browser = Browser(app, admin)
     there = await registered(browser, "/fleet/sensors")
     form = (await browser.get(f"{there}/edit")).text
@@ -338,7 +336,7 @@ async def test_token_typed_in_the_second_window_is_kept_and_never_shown_by_the_r
         ("/fleet/companies/{own}/administrators", "phone", "010-1", "010-1"),
     ],
 )
-async def test_what_was_typed_into_a_record_that_is_gone_is_shown(app: rest.Rest, admin, path, field, typed, shown):
+async def test_what_was_typed_into_a_record_that_is_gone_is_shown(app, admin, path, field, typed, shown):
     browser, below = Browser(app, admin), path.format(own=admin.company_id)
     if "{own}" in path:
         await browser.post(f"{below}/new", PERSON)
@@ -364,7 +362,7 @@ async def test_what_was_typed_into_a_record_that_is_gone_is_shown(app: rest.Rest
     assert "no longer be opened" not in asked.text
 
 
-async def test_whoever_may_not_register_is_not_led_to_it_by_a_record_that_is_gone(app: rest.Rest, admin):
+async def test_whoever_may_not_register_is_not_led_to_it_by_a_record_that_is_gone(app, admin):
     director = await delegating.director(app, admin, "Director")
     driver = await delegating.driver(app, admin, "Driver")
     place = f"/fleet/drivers/{driver.user_id}"
@@ -377,7 +375,7 @@ async def test_whoever_may_not_register_is_not_led_to_it_by_a_record_that_is_gon
 
 
 @pytest.mark.parametrize("path", PAGES)
-async def test_text_that_looks_like_html_is_shown_as_text(app: rest.Rest, path):
+async def test_text_that_looks_like_html_is_shown_as_text(app, path):
     fields = dict.fromkeys(("vendor", "usage", "modelName", "additionalInfo", "phone", "region", "description"), EVIL)
     named = {"/fleet/vehicles": "vehicleNo", "/fleet/sensors": "serialNo"}.get(path, "name")
 
@@ -392,7 +390,7 @@ async def test_text_that_looks_like_html_is_shown_as_text(app: rest.Rest, path):
         Page(text)
 
 
-async def test_deletion_of_a_vehicle_counts_what_goes_and_wants_its_number(app: rest.Rest, of):
+async def test_deletion_of_a_vehicle_counts_what_goes_and_wants_its_number(app, of):
     vehicle = await delegating.new_vehicle(app, of.owner, "12")
     sensor = (await app.post(of.owner, "/sensor", SENSOR))["id"]["id"]
     await app.post(of.owner, f"/sensor/{sensor}/vehicle/{vehicle}")
@@ -450,9 +448,7 @@ async def _more_of_a_company(app, admin, place):
         ("/fleet/companies", _more_of_a_company, "2 accounts are deleted"),
     ],
 )
-async def test_deletion_whose_page_is_out_of_date_is_asked_about_again_with_what_goes_now(
-    app: rest.Rest, admin, path, more, told
-):
+async def test_deletion_whose_page_is_out_of_date_is_asked_about_again_with_what_goes_now(app, admin, path, more, told):
     browser = Browser(app, admin)
     place = await registered(browser, path)
     asked = Page((await browser.get(f"{place}/delete")).text)
@@ -470,7 +466,7 @@ async def test_deletion_whose_page_is_out_of_date_is_asked_about_again_with_what
     assert (there, done.status_code) == (200, 303)
 
 
-async def test_director_and_driver_are_set_and_taken_back(app: rest.Rest, admin):
+async def test_director_and_driver_are_set_and_taken_back(app, admin):
     vehicle = f"/fleet/vehicles/{await delegating.new_vehicle(app, admin)}"
     director = await delegating.director(app, admin, "Director")
     driver = await delegating.driver(app, admin, "Driver")
@@ -492,13 +488,13 @@ async def test_director_and_driver_are_set_and_taken_back(app: rest.Rest, admin)
 
 
 @pytest.mark.parametrize(("what", "leads"), [("director", "directors"), ("driver", "drivers")])
-async def test_company_without_people_to_choose_is_led_to_registering_one(app: rest.Rest, admin, what, leads):
+async def test_company_without_people_to_choose_is_led_to_registering_one(app, admin, what, leads):
     vehicle = f"/fleet/vehicles/{await delegating.new_vehicle(app, admin)}"
 
     assert f"/fleet/{leads}/new" in Page((await Browser(app, admin).get(f"{vehicle}/{what}")).text).hrefs
 
 
-async def test_company_that_owns_something_is_not_deleted_and_the_page_says_why(app: rest.Rest, of):
+async def test_company_that_owns_something_is_not_deleted_and_the_page_says_why(app, of):
     await delegating.new_vehicle(app, of.below)
     browser = Browser(app, of.operator)
     path = f"/fleet/companies/{of.below.company_id}/delete"
@@ -511,7 +507,7 @@ async def test_company_that_owns_something_is_not_deleted_and_the_page_says_why(
 @pytest.mark.parametrize(
     ("language", "told"), [({}, ("Disabled", "It cannot sign in")), (KOREAN, ("사용 중지", "로그인할 수 없습니다"))]
 )
-async def test_page_of_a_disabled_person_says_so_and_leads_the_platform_to_the_account(app: rest.Rest, language, told):
+async def test_page_of_a_disabled_person_says_so_and_leads_the_platform_to_the_account(app, language, told):
     _, admin = await app.operator("ace")
     driver = await app.account("kim@ace.example", Authority.DRIVER, admin.company_id)
     root = await app.account("root@x.example", Authority.SYS_ADMIN)
@@ -544,7 +540,7 @@ async def test_page_of_a_disabled_person_says_so_and_leads_the_platform_to_the_a
         (Authority.DRIVER, " ends at once. This cannot be undone.", "managing director"),
     ],
 )
-async def test_deletion_of_a_person_says_what_is_true_of_the_role(app: rest.Rest, admin, role, told, never):
+async def test_deletion_of_a_person_says_what_is_true_of_the_role(app, admin, role, told, never):
     person = (await app.account("kim@ace.example", role, admin.company_id)).user_id
     path = {
         Authority.COMPANY_ADMIN: f"/fleet/companies/{admin.company_id}/administrators/{person}",
@@ -561,7 +557,7 @@ async def test_deletion_of_a_person_says_what_is_true_of_the_role(app: rest.Rest
     assert never not in page.text
 
 
-async def test_displacement_that_nobody_gave_is_nothing_in_record_form_and_history(app: rest.Rest, admin):
+async def test_displacement_that_nobody_gave_is_nothing_in_record_form_and_history(app, admin):
     browser = Browser(app, admin)
     there = await registered(browser, "/fleet/vehicles")
     record, form = [Page((await browser.get(path)).text) for path in (there, f"{there}/edit")]
@@ -593,7 +589,7 @@ async def test_displacement_that_nobody_gave_is_nothing_in_record_form_and_histo
         ("?q=" + "x" * 2_000, ""),
     ],
 )
-async def test_deletion_leads_to_the_list_as_the_form_says_it_was_shown_and_nowhere_else(app: rest.Rest, shown, leads):
+async def test_deletion_leads_to_the_list_as_the_form_says_it_was_shown_and_nowhere_else(app, shown, leads):
     _, admin = await app.operator("ace")
     path = f"/fleet/vehicles/{await delegating.new_vehicle(app, admin)}/delete"
     browser = Browser(app, admin)

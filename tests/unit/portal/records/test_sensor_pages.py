@@ -20,7 +20,7 @@ from tripline.store.tables import sensor_attribute
 ENDED = {"state": "COMPLETE", "end_ms": rest.NOW_MS, "closed_ms": rest.NOW_MS}
 
 
-def test_every_way_a_connection_ends_has_words() -> None:
+def test_every_way_a_connection_ends_has_words():
     texts = catalogue.of_portal(Language.ENGLISH)
     beginning = "portal.sensors.lost."
 
@@ -35,7 +35,7 @@ def test_every_way_a_connection_ends_has_words() -> None:
         ("ko", "of_another_version", "of_another_version"),
     ],
 )
-async def test_page_says_how_the_last_connection_ended(app: rest.Rest, admin, language, reason, told):
+async def test_page_says_how_the_last_connection_ended(app, admin, language, reason, told):
     record = await app.post(admin, "/sensor", {"serialNo": "S", "type": "GPS", "credentialsId": "S" * 20})
     sensor_id, at_ms = record["id"]["id"], app.now_ms
     ended = Change(sensor_id, False, at_ms, at_ms, RowNo(1), at_ms, reason)
@@ -46,7 +46,7 @@ async def test_page_says_how_the_last_connection_ended(app: rest.Rest, admin, la
 
 
 @pytest.mark.parametrize(("language", "term"), [("en", "Battery warning 104"), ("ko", "배터리 경고 104")])
-async def test_latest_values_of_known_events_have_their_words(app: rest.Rest, admin, language, term):
+async def test_latest_values_of_known_events_have_their_words(app, admin, language, term):
     record = await app.post(admin, "/sensor", {"serialNo": "S", "type": "GPS", "credentialsId": "S" * 20})
     sensor_id = record["id"]["id"]
     values = [
@@ -61,7 +61,7 @@ async def test_latest_values_of_known_events_have_their_words(app: rest.Rest, ad
     assert "cm" in page.text
 
 
-async def test_connection_is_renewed_alone_and_only_once_it_changed(app: rest.Rest, admin):
+async def test_connection_is_renewed_alone_and_only_once_it_changed(app, admin):
     record = await app.post(admin, "/sensor", {"serialNo": "S", "type": "GPS", "credentialsId": "S" * 20})
     sensor_id, at_ms = record["id"]["id"], app.now_ms
     browser, there = Browser(app, admin), f"/fleet/sensors/{sensor_id}"
@@ -119,7 +119,7 @@ async def test_connection_is_renewed_alone_and_only_once_it_changed(app: rest.Re
     ],
 )
 async def test_deletion_names_the_vehicle_the_open_trip_and_the_latest_values(
-    app: rest.Rest, admin, language, mounted, trips, told
+    app, admin, language, mounted, trips, told
 ):
     vehicle_id = await delegating.new_vehicle(app, admin, "12가1")
     record = await app.post(admin, "/sensor", {"serialNo": "S", "type": "GPS", "credentialsId": "S" * 20})
@@ -152,7 +152,7 @@ async def test_deletion_names_the_vehicle_the_open_trip_and_the_latest_values(
         ("ko", "회선 1개가 통신사가 보낸 회선 이력과 함께 삭제됩니다."),
     ],
 )
-async def test_deletion_of_a_sensor_with_a_line_says_that_the_line_goes(app: rest.Rest, language, told):
+async def test_deletion_of_a_sensor_with_a_line_says_that_the_line_goes(app, language, told):
     scene = await lines.scene(app)
     path = f"/fleet/sensors/{await scene.opened()}/delete"
     browser = Browser(app, scene.admin)
@@ -170,9 +170,7 @@ async def test_deletion_of_a_sensor_with_a_line_says_that_the_line_goes(app: res
         ("ko", "없음: 단말기가 접속할 수 없습니다.", "비워 두면 그대로 유지됩니다."),
     ],
 )
-async def test_sensor_without_a_token_says_so_and_offers_its_field_to_who_may_fill_it(
-    app: rest.Rest, language, told, kept
-):
+async def test_sensor_without_a_token_says_so_and_offers_its_field_to_who_may_fill_it(app, language, told, kept):
     scene, spoken = await lines.scene(app), {"Accept-Language": language}
     sensor_id = await scene.opened()
     address = f"/fleet/sensors/{sensor_id}"

@@ -29,7 +29,7 @@ def links(page: Page) -> set[str | None]:
     return {attributes.get("href") for _, attributes in page.elements}
 
 
-async def test_manager_sees_the_change_makes_it_and_undoes_it(own: Any, browser: Browser) -> None:
+async def test_manager_sees_the_change_makes_it_and_undoes_it(own, browser):
     path = f"/trips/{own.trip_id}/driver"
     first = Page((await browser.get(path)).text)
     preview = Page((await browser.get(f"{path}?chosen={own.colleague.user_id}")).text)
@@ -54,9 +54,7 @@ async def test_manager_sees_the_change_makes_it_and_undoes_it(own: Any, browser:
 
 
 @pytest.mark.parametrize("first", ["correct", "undo"])
-async def test_second_of_two_windows_sees_the_new_driver_and_keeps_its_choice(
-    own: Any, browser: Browser, first: str
-) -> None:
+async def test_second_of_two_windows_sees_the_new_driver_and_keeps_its_choice(own, browser, first):
     path = f"/trips/{own.trip_id}/driver"
     second = Page((await browser.get(f"{path}?chosen={own.director.user_id}&role=DIRECTOR")).text)
     page = Page((await browser.get(f"{path}?chosen={own.colleague.user_id}")).text)
@@ -73,7 +71,7 @@ async def test_second_of_two_windows_sees_the_new_driver_and_keeps_its_choice(
     assert await driver_of(own) == (own.driver if first == "undo" else own.colleague).user_id
 
 
-async def test_dispute_is_accepted_with_the_chosen_driver(own: Any, browser: Browser) -> None:
+async def test_dispute_is_accepted_with_the_chosen_driver(own, browser):
     opened = await own.app.post(own.driver, own.of_trip, {"reason": "NOT_DRIVER", "text": "Not I."})
     path, dispute_id = f"/trips/{own.trip_id}/driver", opened["id"]["id"]
     query = f"?chosen={own.colleague.user_id}&disputeId={dispute_id}"

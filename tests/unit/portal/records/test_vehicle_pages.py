@@ -82,7 +82,7 @@ def test_trip_under_way_tells_of_no_score_and_no_distance(tmp_path, score):
     assert shown(tmp_path, OPEN, score) == ""
 
 
-async def test_every_reason_is_told_in_words_without_names_of_settings(app: rest.Rest, admin):
+async def test_every_reason_is_told_in_words_without_names_of_settings(app, admin):
     address = f"/fleet/vehicles/{await delegating.new_vehicle(app, admin)}"
     on = {"company_id": admin.company_id, "vehicle_id": address.rpartition("/")[2], **ENDED}
     told = {}
@@ -106,7 +106,7 @@ async def test_every_reason_is_told_in_words_without_names_of_settings(app: rest
         ("ko", "다시 사용을 시작할 때까지 다른 운전자는 탈 수 없습니다."),
     ],
 )
-async def test_what_deactivating_does_is_told_beside_its_button_alone(app: rest.Rest, admin, language, told):
+async def test_what_deactivating_does_is_told_beside_its_button_alone(app, admin, language, told):
     vehicle_id = await delegating.new_vehicle(app, admin)
     browser, address = Browser(app, admin), f"/fleet/vehicles/{vehicle_id}"
     before = (await browser.get(address, **{"Accept-Language": language})).text
@@ -128,9 +128,7 @@ async def test_what_deactivating_does_is_told_beside_its_button_alone(app: rest.
         ("ko", "아직 수신한 위치가 없습니다.", "위치 수신", ["접속 중", "접속 안 됨", "수신 기록 없음"]),
     ],
 )
-async def test_last_position_and_the_connection_of_each_sensor_are_told(
-    app: rest.Rest, admin, language, none, position, states
-):
+async def test_last_position_and_the_connection_of_each_sensor_are_told(app, admin, language, none, position, states):
     vehicle_id = await delegating.new_vehicle(app, admin)
     browser, there = Browser(app, admin), f"/fleet/vehicles/{vehicle_id}"
     before = await browser.get(there, **{"Accept-Language": language})

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 from sqlalchemy import func, update
-from tests.support import rest
 from tests.support.portal import Browser, Page
 from tests.unit.api import test_trip_drivers as trips
 
@@ -20,7 +19,7 @@ async def page(own: Any, login: Any, address: str, **headers: str) -> Page:
 
 
 @pytest.mark.parametrize("period", ["day", "week", "month"])
-async def test_pages_show_what_rest_answers(app: rest.Rest, period: str) -> None:
+async def test_pages_show_what_rest_answers(app, period):
     own = await trips.cast(app)
     found = []
     for place, of, key in (
@@ -50,9 +49,7 @@ async def test_pages_show_what_rest_answers(app: rest.Rest, period: str) -> None
         ),
     ],
 )
-async def test_summed_score_stands_with_its_known_limits(
-    app: rest.Rest, share: float, english: list[str], korean: list[str]
-) -> None:
+async def test_summed_score_stands_with_its_known_limits(app, share, english, korean):
     own = await trips.cast(app)
     known_m = func.round(score_sum.c.distance_m * share)
     await own.app.store.write(lambda tx: tx.run(update(score_sum).values(known_m=known_m)))
@@ -70,7 +67,7 @@ async def test_summed_score_stands_with_its_known_limits(
     assert ("known for 50% of the distance" if share else english[2]) in own_page.text
 
 
-async def test_trips_that_cost_most_add_up_and_korean_says_the_same(app: rest.Rest) -> None:
+async def test_trips_that_cost_most_add_up_and_korean_says_the_same(app):
     own = await trips.cast(app)
     address = f"/scores/people/{own.driver.user_id}"
     await own.app.store.write(lambda tx: tx.run(update(trip).values(start_ms=1_780_000_000_000)))
@@ -86,7 +83,7 @@ async def test_trips_that_cost_most_add_up_and_korean_says_the_same(app: rest.Re
     assert "감점이 가장 큰 운행" in korean.text
 
 
-async def test_company_ranks_its_drivers_with_ties_in_pages(app: rest.Rest) -> None:
+async def test_company_ranks_its_drivers_with_ties_in_pages(app):
     own = await trips.cast(app)
     await trips.changed(own.app, own.admin, trips.of_driver(own), {"driverId": own.colleague.user_id})
     await own.app.post(own.driver, f"/api/tre/v1_3/trip/{own.first_id}/dispute", {"reason": "LIMIT", "text": "80."})
@@ -105,7 +102,7 @@ async def test_company_ranks_its_drivers_with_ties_in_pages(app: rest.Rest) -> N
 @pytest.mark.parametrize(
     ("who", "opened"), [("admin", "vpc"), ("director", "v"), ("driver", "p"), ("colleague", ""), ("stranger", "")]
 )
-async def test_pages_open_to_readers_of_the_scores(app: rest.Rest, who: str, opened: str) -> None:
+async def test_pages_open_to_readers_of_the_scores(app, who, opened):
     own = await trips.cast(app)
     _, own.stranger = await own.app.operator("other")
     asked = Browser(own.app, getattr(own, who))
@@ -118,7 +115,7 @@ async def test_pages_open_to_readers_of_the_scores(app: rest.Rest, who: str, ope
     assert start == (303 if who in ("driver", "colleague") else 200)
 
 
-async def test_page_without_scores_says_why(app: rest.Rest) -> None:
+async def test_page_without_scores_says_why(app):
     own = await trips.cast(app)
     found = await page(own, own.colleague, f"/scores/people/{own.colleague.user_id}")
 

@@ -36,9 +36,7 @@ async def people(rest: Rest) -> None:
         ({"enabled": True, "authority": Authority.DRIVER}, ["a1", "b1"]),
     ],
 )
-async def test_accounts_are_found_by_role_state_and_beginning(
-    app: Rest, which: dict[str, Any], expected: list[str]
-) -> None:
+async def test_accounts_are_found_by_role_state_and_beginning(app, which, expected):
     await people(app)
     asked = Which(**which)
 
@@ -54,7 +52,7 @@ async def test_accounts_are_found_by_role_state_and_beginning(
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 4, 5, 6])
-async def test_pages_begin_behind_the_last_address(app: Rest, limit: int) -> None:
+async def test_pages_begin_behind_the_last_address(app, limit):
     await people(app)
     found: list[str] = []
     after = None
@@ -67,7 +65,7 @@ async def test_pages_begin_behind_the_last_address(app: Rest, limit: int) -> Non
     assert found == ["a1", "a2", "admin", "b1", "root"]
 
 
-async def test_entry_names_the_company(app: Rest) -> None:
+async def test_entry_names_the_company(app):
     await people(app)
     found = await app.store.read(lambda tx: rows.page(tx, Which(), after=None, limit=99))
     seen = [(entry.authority.value, entry.company_name) for entry in found if entry.email[:2] in ("a1", "ro")]
@@ -75,7 +73,7 @@ async def test_entry_names_the_company(app: Rest) -> None:
     assert seen == [("DRIVER", "Company"), ("SYS_ADMIN", None)]
 
 
-async def test_disabling_ends_sessions_and_links_and_enabling_brings_none_back(app: Rest) -> None:
+async def test_disabling_ends_sessions_and_links_and_enabling_brings_none_back(app):
     login = await app.account("kim@x.example", Authority.COMPANY_ADMIN)
 
     def make(tx: Any) -> tuple[str, str]:
@@ -100,7 +98,7 @@ async def test_disabling_ends_sessions_and_links_and_enabling_brings_none_back(a
     assert seen == [200, 401, 401]
 
 
-async def test_installation_without_an_account_is_told_from_one_with_a_disabled_one(app: Rest) -> None:
+async def test_installation_without_an_account_is_told_from_one_with_a_disabled_one(app):
     seen = [await app.store.read(rows.any_made)]
     login = await app.account("kim@x.example", Authority.COMPANY_ADMIN)
     await app.store.write(lambda tx: directory.disable(tx, user_id=login.user_id, now_ms=1))
@@ -108,7 +106,7 @@ async def test_installation_without_an_account_is_told_from_one_with_a_disabled_
     assert [*seen, await app.store.read(rows.any_made)] == [False, True]
 
 
-async def test_link_to_sign_in_is_below_the_address_of_the_server(app: Rest) -> None:
+async def test_link_to_sign_in_is_below_the_address_of_the_server(app):
     login = await app.account("kim@x.example", Authority.COMPANY_ADMIN)
     link = await app.store.write(
         lambda tx: directory.sign_in_link(tx, email="KIM@x.example", base="https://fleet.example/", now_ms=app.now_ms)
@@ -121,7 +119,7 @@ async def test_link_to_sign_in_is_below_the_address_of_the_server(app: Rest) -> 
 
 
 @pytest.mark.parametrize("made", [False, True])
-async def test_no_link_lets_in_who_is_not_there_or_disabled(app: Rest, made: bool) -> None:
+async def test_no_link_lets_in_who_is_not_there_or_disabled(app, made):
     if made:
         login = await app.account("kim@x.example", Authority.COMPANY_ADMIN)
         await app.store.write(lambda tx: directory.disable(tx, user_id=login.user_id, now_ms=1))

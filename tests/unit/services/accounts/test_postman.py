@@ -1,7 +1,6 @@
 """The postman: what is sent, when it is tried again, and when it gives up."""
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -95,7 +94,7 @@ async def world(app: Rest) -> World:
 
 
 @pytest.mark.sqlite("programs beside each other without slots")
-async def test_mail_goes_behind_one_that_a_clock_ahead_of_ours_has_numbered(world: World) -> None:
+async def test_mail_goes_behind_one_that_a_clock_ahead_of_ours_has_numbered(world):
     def numbered(tx: WriteTx) -> list[int]:
         for after_ms in (900, 900, 20, 1_000):
             # Each with a maker of its own, as programs beside each other have.
@@ -109,7 +108,7 @@ async def test_mail_goes_behind_one_that_a_clock_ahead_of_ours_has_numbered(worl
     assert await world.rest.store.write(numbered) == [at_900 + 2, at_900, at_900 + 1, first_no(1_000)]
 
 
-async def test_sent_mail_leaves_the_outbox_and_its_link_is_kept_as_a_hash(world: World, tmp_path: Path) -> None:
+async def test_sent_mail_leaves_the_outbox_and_its_link_is_kept_as_a_hash(world, tmp_path):
     await world.account()
     await world.ask(" KIM@fleet.example")
     tried = await world.postman.send_due()
@@ -124,14 +123,14 @@ async def test_sent_mail_leaves_the_outbox_and_its_link_is_kept_as_a_hash(world:
     assert (tried, in_clear, rows, kept) == (1, False, [], 1)
 
 
-async def test_mail_to_nobody_goes_without_a_letter(world: World) -> None:
+async def test_mail_to_nobody_goes_without_a_letter(world):
     await world.ask("nobody@fleet.example")
     tried = await world.postman.send_due()
 
     assert (tried, world.box.letters, await world.rows()) == (1, [], [])
 
 
-async def test_mail_to_an_account_that_is_gone_or_disabled_goes_without_a_letter(world: World) -> None:
+async def test_mail_to_an_account_that_is_gone_or_disabled_goes_without_a_letter(world):
     user_id = await world.account()
     await world.ask()
     await world.rest.store.write(lambda tx: tx.run(delete(account).where(account.c.id == user_id)))
@@ -141,7 +140,7 @@ async def test_mail_to_an_account_that_is_gone_or_disabled_goes_without_a_letter
 
 
 @pytest.mark.parametrize(("moved", "sent"), [(False, 1), (True, 0)])
-async def test_mail_of_an_approval_goes_to_the_accounts_own_address_alone(world: World, moved: bool, sent: int) -> None:
+async def test_mail_of_an_approval_goes_to_the_accounts_own_address_alone(world, moved, sent):
     form = dict.fromkeys(("serviceName", "companyName", "contactName", "mobile", "introduction"), "A")
 
     rest = world.rest
@@ -157,7 +156,7 @@ async def test_mail_of_an_approval_goes_to_the_accounts_own_address_alone(world:
     assert (len(world.box.letters), await world.links()) == (sent, sent)
 
 
-async def test_failed_mail_rests_longer_each_time_and_is_parked_after_a_day(world: World) -> None:
+async def test_failed_mail_rests_longer_each_time_and_is_parked_after_a_day(world):
     await world.account()
     await world.ask()
     world.box.trouble[EMAIL] = Outage("the server is away")
@@ -177,12 +176,12 @@ async def test_failed_mail_rests_longer_each_time_and_is_parked_after_a_day(worl
 
 
 @pytest.mark.parametrize(("attempts", "expected"), [(1, 5_000), (2, 10_000), (10, 2_560_000), (11, 3_600_000)])
-def test_pause_doubles_up_to_an_hour(attempts: int, expected: int) -> None:
+def test_pause_doubles_up_to_an_hour(attempts, expected):
     assert pause_ms(attempts) == expected
     assert pause_ms(10_000) == 3_600_000
 
 
-async def test_refused_letter_is_parked_at_once_and_holds_up_no_other(world: World) -> None:
+async def test_refused_letter_is_parked_at_once_and_holds_up_no_other(world):
     for email in ("bad@x.example", "bug@x.example", "good@x.example"):
         await world.account(email)
         await world.ask(email)
@@ -195,7 +194,7 @@ async def test_refused_letter_is_parked_at_once_and_holds_up_no_other(world: Wor
     assert waiting == mail_outbox.Waiting(1, 1, "bug")
 
 
-async def test_long_error_is_cut(world: World) -> None:
+async def test_long_error_is_cut(world):
     await world.account()
     await world.ask()
     world.box.trouble[EMAIL] = Outage("x" * 10_000)
@@ -204,7 +203,7 @@ async def test_long_error_is_cut(world: World) -> None:
     assert await world.rows() == [(1, "x" * 255, 5_000)]
 
 
-async def test_each_try_makes_a_new_link_and_only_the_newest_stays(world: World) -> None:
+async def test_each_try_makes_a_new_link_and_only_the_newest_stays(world):
     await world.account()
     for _ in range(3):
         await world.ask()
@@ -213,7 +212,7 @@ async def test_each_try_makes_a_new_link_and_only_the_newest_stays(world: World)
     assert (len({letter.text for letter in world.box.letters}), await world.links()) == (3, 1)
 
 
-async def test_start_tries_parked_mails_once_more_and_a_hint_wakes(world: World) -> None:
+async def test_start_tries_parked_mails_once_more_and_a_hint_wakes(world):
     await world.account()
     await world.ask()
     world.box.trouble[EMAIL] = LetterRefusedError("wrong sender")
@@ -233,7 +232,7 @@ async def test_start_tries_parked_mails_once_more_and_a_hint_wakes(world: World)
     assert [letter.recipient for letter in world.box.letters] == [EMAIL, "lee@x.example"]
 
 
-async def test_sweeper_forgets_what_has_expired_and_nothing_else(world: World) -> None:
+async def test_sweeper_forgets_what_has_expired_and_nothing_else(world):
     rest = world.rest
     hashed = rest.passwords.hash_now("pass")
     await rest.store.write(
@@ -263,7 +262,7 @@ async def test_sweeper_forgets_what_has_expired_and_nothing_else(world: World) -
     assert tuple(seen) == ((1, 1, 1), (1, 0, 1), (1, 0, 1), (0, 0, 1), (0, 0, 1), (0, 0, 0))
 
 
-def test_letters_say_what_to_do_in_plain_words() -> None:
+def test_letters_say_what_to_do_in_plain_words():
     to = Recipient(EMAIL, "김하늘", Language.ENGLISH)
 
     approved = letters.approved(to, service="택시", link="https://x/1", hours=24)
@@ -277,7 +276,7 @@ def test_letters_say_what_to_do_in_plain_words() -> None:
     assert "your password stays the same" in reset.text
 
 
-def test_letters_say_the_same_in_korean() -> None:
+def test_letters_say_the_same_in_korean():
     to = Recipient(EMAIL, "김하늘", Language.KOREAN)
 
     approved = letters.approved(to, service="택시", link="https://x/1", hours=24)
@@ -311,7 +310,7 @@ def decided(language: Language, *, state: State, event: Disputed | None = CONTES
     )
 
 
-def test_letter_of_a_decision_says_what_became_of_what_in_english() -> None:
+def test_letter_of_a_decision_says_what_became_of_what_in_english():
     scored: dict[str, Any] = {"score_before": 61.24, "score_after": 74.26, "rescored_ms": 9}
     accepted = decided(Language.ENGLISH, state=State.ACCEPTED, answer="Seen {it}.", **scored)
     rejected = decided(Language.ENGLISH, state=State.REJECTED, answer="No\nchild", event=None, score_before=61.24)
@@ -333,7 +332,7 @@ def test_letter_of_a_decision_says_what_became_of_what_in_english() -> None:
     )
 
 
-def test_letter_of_a_decision_says_the_same_in_korean() -> None:
+def test_letter_of_a_decision_says_the_same_in_korean():
     scored: dict[str, Any] = {"score_before": 61.24, "score_after": 74.26, "rescored_ms": 9}
     accepted = decided(Language.KOREAN, state=State.ACCEPTED, **scored)
     rejected = decided(Language.KOREAN, state=State.REJECTED, answer="영상에 없음", event=None)
@@ -364,7 +363,7 @@ def test_letter_of_a_decision_says_the_same_in_korean() -> None:
         ({"rescored_ms": 9}, None),
     ],
 )
-def test_letter_of_a_decision_tells_scores_where_they_changed(kept: dict[str, Any], line: str | None) -> None:
+def test_letter_of_a_decision_tells_scores_where_they_changed(kept, line):
     lines = decided(Language.ENGLISH, state=State.ACCEPTED, **kept).text.splitlines()
 
     assert [each for each in lines if "Score" in each] == ([] if line is None else [line])
@@ -372,7 +371,7 @@ def test_letter_of_a_decision_tells_scores_where_they_changed(kept: dict[str, An
 
 @pytest.mark.parametrize("event_type", list(EventType))
 @pytest.mark.parametrize("language", list(Language))
-def test_letter_of_a_decision_names_each_type_of_event(language: Language, event_type: EventType) -> None:
+def test_letter_of_a_decision_names_each_type_of_event(language, event_type):
     event = replace(CONTESTED, event_type=int(event_type))
     named = decided(language, state=State.ACCEPTED, event=event).text
     others = {
@@ -387,9 +386,7 @@ def test_letter_of_a_decision_names_each_type_of_event(language: Language, event
 
 
 @pytest.mark.parametrize(("language", "subject"), [("ko,en;q=0.5", "새 비밀번호 설정"), (None, "Set a new password")])
-async def test_mail_is_in_the_language_of_the_request_that_caused_it(
-    world: World, language: str | None, subject: str
-) -> None:
+async def test_mail_is_in_the_language_of_the_request_that_caused_it(world, language, subject):
     await world.account()
     headers = {} if language is None else {"accept-language": language}
     await world.rest.http.post("/api/noauth/resetPasswordByEmail", json={"email": EMAIL}, headers=headers)

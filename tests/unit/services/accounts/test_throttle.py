@@ -19,13 +19,13 @@ def fail(guard: Throttle, account: str, address: str, *, now_ms: int) -> int:
     return wait_ms
 
 
-def test_third_of_three_failures_makes_the_next_attempt_wait() -> None:
+def test_third_of_three_failures_makes_the_next_attempt_wait():
     guard = Throttle(SETTINGS)
 
     assert [fail(guard, "kim", HOME, now_ms=1_000 * n) for n in range(4)] == [0, 0, 0, 9_000]
 
 
-def test_wait_doubles_up_to_the_longest() -> None:
+def test_wait_doubles_up_to_the_longest():
     guard = Throttle(SETTINGS)
     now_ms, waits = 0, []
     for _ in range(3):
@@ -38,7 +38,7 @@ def test_wait_doubles_up_to_the_longest() -> None:
     assert waits == [10_000, 20_000, 40_000, 60_000, 60_000]
 
 
-def test_attempt_one_ms_before_the_end_of_the_wait_waits_and_at_its_end_does_not() -> None:
+def test_attempt_one_ms_before_the_end_of_the_wait_waits_and_at_its_end_does_not():
     guard = Throttle(SETTINGS)
     for _ in range(3):
         fail(guard, "kim", HOME, now_ms=0)
@@ -47,7 +47,7 @@ def test_attempt_one_ms_before_the_end_of_the_wait_waits_and_at_its_end_does_not
     assert guard.begin("kim", HOME, now_ms=10_000) == 0
 
 
-def test_failures_from_elsewhere_do_not_hold_up_the_owner() -> None:
+def test_failures_from_elsewhere_do_not_hold_up_the_owner():
     guard = Throttle(SETTINGS)
     for n in range(1_000):
         fail(guard, "kim", ELSEWHERE, now_ms=n)
@@ -56,14 +56,14 @@ def test_failures_from_elsewhere_do_not_hold_up_the_owner() -> None:
     assert guard.begin("kim", HOME, now_ms=1_000) == 0
 
 
-def test_failures_of_many_accounts_hold_up_their_address_alone() -> None:
+def test_failures_of_many_accounts_hold_up_their_address_alone():
     guard = Throttle(SETTINGS)
 
     assert [fail(guard, f"user{n}", ELSEWHERE, now_ms=0) for n in range(9)] == [0] * 8 + [10_000]
     assert guard.begin("kim", HOME, now_ms=0) == 0
 
 
-def test_success_forgives_the_account_and_not_the_address() -> None:
+def test_success_forgives_the_account_and_not_the_address():
     guard = Throttle(SETTINGS)
     for n in range(7):
         fail(guard, f"user{n}", HOME, now_ms=0)
@@ -78,7 +78,7 @@ def test_success_forgives_the_account_and_not_the_address() -> None:
     assert [fail(guard, "lee", HOME, now_ms=0) for _ in range(2)] == [0, 10_000]
 
 
-def test_one_accounts_failures_count_once_for_its_address() -> None:
+def test_one_accounts_failures_count_once_for_its_address():
     guard = Throttle(SETTINGS)
     for account in ("kim", "lee", "park", "choi"):
         assert [fail(guard, account, HOME, now_ms=0) for _ in range(2)] == [0, 0]
@@ -86,7 +86,7 @@ def test_one_accounts_failures_count_once_for_its_address() -> None:
     assert guard.begin("jung", HOME, now_ms=0) == 0
 
 
-def test_users_who_mistype_and_then_get_in_leave_nothing_at_their_address() -> None:
+def test_users_who_mistype_and_then_get_in_leave_nothing_at_their_address():
     guard = Throttle(SETTINGS)
     for n in range(100):
         assert fail(guard, f"user{n}", HOME, now_ms=0) == 0
@@ -97,7 +97,7 @@ def test_users_who_mistype_and_then_get_in_leave_nothing_at_their_address() -> N
     assert not guard._addresses
 
 
-def test_users_who_give_up_hold_up_nobody_unless_many_fail_within_the_longest_wait() -> None:
+def test_users_who_give_up_hold_up_nobody_unless_many_fail_within_the_longest_wait():
     # Eight accounts in 60 s are one each 7.5 s.
     for pause_ms, held_up in ((7_500, False), (5_000, True)):
         guard = Throttle(SETTINGS)
@@ -105,7 +105,7 @@ def test_users_who_give_up_hold_up_nobody_unless_many_fail_within_the_longest_wa
         assert any(waits) is held_up
 
 
-def test_spraying_one_guess_at_each_of_many_accounts_stays_slow_for_a_day() -> None:
+def test_spraying_one_guess_at_each_of_many_accounts_stays_slow_for_a_day():
     guard = Throttle(config.Accounts())
     day_ms, now_ms, made = 86_400_000, 0, 0
     while now_ms < day_ms:
@@ -117,7 +117,7 @@ def test_spraying_one_guess_at_each_of_many_accounts_stays_slow_for_a_day() -> N
     assert made <= 50 + 5 + day_ms // 900_000
 
 
-def test_one_account_guessed_from_many_addresses_is_tried_a_few_times_from_each() -> None:
+def test_one_account_guessed_from_many_addresses_is_tried_a_few_times_from_each():
     guard = Throttle(config.Accounts())
     hour_ms, step_ms = 3_600_000, 10_000
     made = [0] * 100
@@ -142,9 +142,7 @@ def test_one_account_guessed_from_many_addresses_is_tried_a_few_times_from_each(
         ("0.0.0.0/0", "unknown", True),
     ],
 )
-def test_trusted_address_is_not_held_up_by_many_accounts_but_each_account_is(
-    trusted: str, address: str, held_up: bool
-) -> None:
+def test_trusted_address_is_not_held_up_by_many_accounts_but_each_account_is(trusted, address, held_up):
     guard = Throttle(replace(SETTINGS, trusted_addresses=(trusted,)))
 
     assert any(fail(guard, f"user{n}", address, now_ms=0) for n in range(100)) is held_up
@@ -152,7 +150,7 @@ def test_trusted_address_is_not_held_up_by_many_accounts_but_each_account_is(
         assert [fail(guard, "kim", address, now_ms=0) for _ in range(4)] == [0, 0, 0, 10_000]
 
 
-def test_attempts_that_have_to_wait_push_nobody_out_of_memory() -> None:
+def test_attempts_that_have_to_wait_push_nobody_out_of_memory():
     guard = Throttle(SETTINGS, remembered=20)
     for _ in range(3):
         fail(guard, "kim", HOME, now_ms=0)
@@ -163,7 +161,7 @@ def test_attempts_that_have_to_wait_push_nobody_out_of_memory() -> None:
     assert len(guard._pairs) == 1 + 8
 
 
-def test_failures_are_forgotten_after_the_longest_wait_of_quiet() -> None:
+def test_failures_are_forgotten_after_the_longest_wait_of_quiet():
     for quiet_ms, expected in ((59_999, [0, 10_000]), (60_000, [0, 0])):
         guard = Throttle(SETTINGS)
         fail(guard, "kim", HOME, now_ms=0)
@@ -171,7 +169,7 @@ def test_failures_are_forgotten_after_the_longest_wait_of_quiet() -> None:
         assert [fail(guard, "kim", HOME, now_ms=quiet_ms) for _ in range(2)] == expected
 
 
-def test_attempts_side_by_side_are_as_many_as_may_fail() -> None:
+def test_attempts_side_by_side_are_as_many_as_may_fail():
     guard = Throttle(SETTINGS)
     fail(guard, "kim", HOME, now_ms=0)
 
@@ -180,7 +178,7 @@ def test_attempts_side_by_side_are_as_many_as_may_fail() -> None:
     assert guard.begin("kim", HOME, now_ms=0) == 0
 
 
-def test_programs_that_start_together_get_in_together_while_nothing_failed() -> None:
+def test_programs_that_start_together_get_in_together_while_nothing_failed():
     guard = Throttle(config.Accounts(failures=3))
 
     assert [guard.begin("kim", HOME, now_ms=0) for _ in range(TOGETHER + 1)] == [0] * TOGETHER + [BRIEF_MS]
@@ -189,7 +187,7 @@ def test_programs_that_start_together_get_in_together_while_nothing_failed() -> 
     assert guard.begin("kim", HOME, now_ms=0) == 0
 
 
-def test_one_attempt_at_a_time_is_made_after_a_wait() -> None:
+def test_one_attempt_at_a_time_is_made_after_a_wait():
     guard = Throttle(SETTINGS)
     for _ in range(3):
         fail(guard, "kim", HOME, now_ms=0)
@@ -197,7 +195,7 @@ def test_one_attempt_at_a_time_is_made_after_a_wait() -> None:
     assert [guard.begin("kim", HOME, now_ms=10_000) for _ in range(2)] == [0, BRIEF_MS]
 
 
-def test_clock_set_back_makes_nobody_wait_longer_than_the_longest() -> None:
+def test_clock_set_back_makes_nobody_wait_longer_than_the_longest():
     guard = Throttle(SETTINGS)
     for _ in range(3):
         fail(guard, "kim", HOME, now_ms=10**12)
@@ -207,7 +205,7 @@ def test_clock_set_back_makes_nobody_wait_longer_than_the_longest() -> None:
 
 
 @pytest.mark.parametrize("remembered", [1, 10])
-def test_memory_is_bounded_and_the_latest_are_remembered(remembered: int) -> None:
+def test_memory_is_bounded_and_the_latest_are_remembered(remembered):
     guard = Throttle(SETTINGS, remembered=remembered)
     for n in range(100):
         for _ in range(3):
@@ -218,7 +216,7 @@ def test_memory_is_bounded_and_the_latest_are_remembered(remembered: int) -> Non
     assert guard.begin("user0", "192.0.2.0", now_ms=0) == 0
 
 
-def test_names_longer_than_any_account_take_no_more_memory_than_one() -> None:
+def test_names_longer_than_any_account_take_no_more_memory_than_one():
     guard = Throttle(SETTINGS)
     for n in range(3):
         fail(guard, "x" * 255 + "y" * n * 100_000, HOME, now_ms=0)

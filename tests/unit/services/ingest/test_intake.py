@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,7 +49,7 @@ def through(rig: Rig, talk: Callable[[Intake], Awaitable[None]]) -> None:
     rig.run(work())
 
 
-def test_offered_frame_is_stored_and_settled(rig: Rig) -> None:
+def test_offered_frame_is_stored_and_settled(rig):
     source = FakeSource()
 
     async def talk(intake: Intake) -> None:
@@ -63,7 +62,7 @@ def test_offered_frame_is_stored_and_settled(rig: Rig) -> None:
     assert rig.rows(tables.microtrip, "ts") == [NOW]
 
 
-def test_stop_takes_in_everything_offered(rig: Rig) -> None:
+def test_stop_takes_in_everything_offered(rig):
     source = FakeSource()
     rig.settings = replace(rig.settings, commit_ms=60_000.0, batch=3)
 
@@ -77,7 +76,7 @@ def test_stop_takes_in_everything_offered(rig: Rig) -> None:
 
 
 @pytest.mark.parametrize(("offered", "settled"), [(2, 0), (3, 3), (4, 3)], ids=["below", "at", "above"])
-def test_full_batch_does_not_wait_for_the_timer(rig: Rig, offered: int, settled: int) -> None:
+def test_full_batch_does_not_wait_for_the_timer(rig, offered, settled):
     source = FakeSource()
     rig.settings = replace(rig.settings, commit_ms=600_000.0, batch=3)
     seen: list[int] = []
@@ -96,7 +95,7 @@ def test_full_batch_does_not_wait_for_the_timer(rig: Rig, offered: int, settled:
     assert sum(map(len, source.settlements)) == offered
 
 
-def test_long_bodies_go_through_a_few_at_a_time(rig: Rig) -> None:
+def test_long_bodies_go_through_a_few_at_a_time(rig):
     """A batch of two thousand of the longest would be half a gigabyte, and nobody else's turn for a long time."""
     source = FakeSource()
     rig.settings = replace(rig.settings, commit_ms=600_000.0, batch=6)
@@ -114,7 +113,7 @@ def test_long_bodies_go_through_a_few_at_a_time(rig: Rig) -> None:
 
 
 @pytest.mark.parametrize(("size", "crowded"), [(-1, False), (0, True), (1, True)])
-def test_sources_wait_while_too_many_bytes_do(rig: Rig, size: int, crowded: bool) -> None:
+def test_sources_wait_while_too_many_bytes_do(rig, size, crowded):
     source = FakeSource()
     seen: list[bool] = []
 
@@ -131,7 +130,7 @@ def test_sources_wait_while_too_many_bytes_do(rig: Rig, size: int, crowded: bool
     assert seen == [crowded, False]
 
 
-def test_messages_of_a_quarter_of_a_million_values_are_settled_together(rig: Rig) -> None:
+def test_messages_of_a_quarter_of_a_million_values_are_settled_together(rig):
     """They are rejected before they are decoded: test_msgpack.py has the time."""
     source = FakeSource()
     packed = b"\x81\xa1a\xdd\x00\x01\x54\x00" + b"\x81\xa0\x90" * 0x15400
@@ -147,7 +146,7 @@ def test_messages_of_a_quarter_of_a_million_values_are_settled_together(rig: Rig
     assert source.settlements == [[1, 2, 3, 4]]
 
 
-def test_refused_frame_is_settled_in_its_turn(rig: Rig) -> None:
+def test_refused_frame_is_settled_in_its_turn(rig):
     source = FakeSource()
 
     async def talk(intake: Intake) -> None:
@@ -162,7 +161,7 @@ def test_refused_frame_is_settled_in_its_turn(rig: Rig) -> None:
 
 
 @pytest.mark.parametrize(("queued", "crowded"), [(2, False), (3, True), (4, True)], ids=["below", "at", "above"])
-def test_crowded_when_the_backlog_is_reached(rig: Rig, queued: int, crowded: bool) -> None:
+def test_crowded_when_the_backlog_is_reached(rig, queued, crowded):
     rig.settings = replace(rig.settings, backlog=3)
 
     async def work() -> bool:
@@ -174,7 +173,7 @@ def test_crowded_when_the_backlog_is_reached(rig: Rig, queued: int, crowded: boo
     assert rig.run(work()) is crowded
 
 
-def test_outage_abandons_every_source_once_and_the_intake_opens_again(rig: Rig) -> None:
+def test_outage_abandons_every_source_once_and_the_intake_opens_again(rig):
     first, queued, later = FakeSource(), FakeSource(), FakeSource()
     rig.settings = replace(rig.settings, batch=2)
     crowded: list[bool] = []
@@ -198,7 +197,7 @@ def test_outage_abandons_every_source_once_and_the_intake_opens_again(rig: Rig) 
     assert crowded == [True, False]
 
 
-def test_outage_that_is_over_lets_sources_be_read_again_although_no_frame_waits(rig: Rig) -> None:
+def test_outage_that_is_over_lets_sources_be_read_again_although_no_frame_waits(rig):
     source = FakeSource()
 
     async def talk(intake: Intake) -> None:
@@ -213,7 +212,7 @@ def test_outage_that_is_over_lets_sources_be_read_again_although_no_frame_waits(
     assert (source.abandonments, source.settlements) == (1, [])
 
 
-def test_h8_trip_left_open_by_an_earlier_process_ends_at_the_first_sweep(rig: Rig) -> None:
+def test_h8_trip_left_open_by_an_earlier_process_ends_at_the_first_sweep(rig):
     rig.send(microtrip(NOW))
     rig.restart()
     rig.now_ms = NOW + 31 * MINUTE
@@ -227,7 +226,7 @@ def test_h8_trip_left_open_by_an_earlier_process_ends_at_the_first_sweep(rig: Ri
     assert len(rig.rows(tables.scoring_job)) == 1
 
 
-def test_changed_sensor_is_looked_at_without_waiting_for_a_message(rig: Rig) -> None:
+def test_changed_sensor_is_looked_at_without_waiting_for_a_message(rig):
     source = FakeSource()
 
     async def talk(intake: Intake) -> None:
@@ -246,7 +245,7 @@ def test_changed_sensor_is_looked_at_without_waiting_for_a_message(rig: Rig) -> 
     assert rig.rows(tables.trip, "vehicle_id", "state") == [(VEHICLE, "LAPSED")]
 
 
-def test_sweep_that_hangs_delays_no_batch(rig: Rig) -> None:
+def test_sweep_that_hangs_delays_no_batch(rig):
     source = FakeSource()
     is_hanging = asyncio.Event()
 
@@ -270,7 +269,7 @@ def test_sweep_that_hangs_delays_no_batch(rig: Rig) -> None:
     assert rig.rows(tables.microtrip, "ts") == [NOW]
 
 
-def test_trip_that_goes_on_while_the_sweep_finds_it_silent_stays_open(rig: Rig) -> None:
+def test_trip_that_goes_on_while_the_sweep_finds_it_silent_stays_open(rig):
     """The sweep waits for no batch, so one may store something between its finding and the ending."""
     source = FakeSource()
     rig.send(microtrip(NOW))
@@ -293,7 +292,7 @@ def test_trip_that_goes_on_while_the_sweep_finds_it_silent_stays_open(rig: Rig) 
 
 
 @pytest.mark.sqlite("PostgreSQL drops whole weeks")
-def test_old_rejected_messages_are_dropped_by_the_sweep(rig: Rig) -> None:
+def test_old_rejected_messages_are_dropped_by_the_sweep(rig):
     day = 24 * 60 * MINUTE
     rig.send(b"old", at=NOW)
     rig.send(b"new", at=NOW + 1)
@@ -307,7 +306,7 @@ def test_old_rejected_messages_are_dropped_by_the_sweep(rig: Rig) -> None:
     assert rig.rows(tables.rejected_message, "body") == [b"new"]
 
 
-def test_sweep_brings_a_log_that_is_too_long_down_to_three_quarters_oldest_first(tmp_path: Path) -> None:
+def test_sweep_brings_a_log_that_is_too_long_down_to_three_quarters_oldest_first(tmp_path):
     settings = Ingest(rejected_kept=100_000, rejected_per_hour=100_000)
     sent = rejected.PURGED_AT_ONCE + 500
     with Rig.fresh(tmp_path, settings=settings) as rig:
@@ -322,7 +321,7 @@ def test_sweep_brings_a_log_that_is_too_long_down_to_three_quarters_oldest_first
         assert rig.rows(tables.rejected_message, "body") == [b"no json %d" % number for number in range(sent)][-300:]
 
 
-def test_rejected_messages_from_before_the_clock_was_set_back_do_not_keep_the_sweep_busy(tmp_path: Path) -> None:
+def test_rejected_messages_from_before_the_clock_was_set_back_do_not_keep_the_sweep_busy(tmp_path):
     with Rig.fresh(tmp_path, settings=Ingest(rejected_kept=100)) as rig:
         rig.send(*[b"no json"] * 90, at=NOW + 3 * 24 * 60 * MINUTE)
         rig.now_ms = NOW
@@ -335,7 +334,7 @@ def test_rejected_messages_from_before_the_clock_was_set_back_do_not_keep_the_sw
         assert len(rig.rows(tables.rejected_message, "body")) == 75
 
 
-def test_intake_that_stops_writes_how_many_messages_were_only_counted(tmp_path: Path) -> None:
+def test_intake_that_stops_writes_how_many_messages_were_only_counted(tmp_path):
     with Rig.fresh(tmp_path, settings=Ingest(rejected_per_hour=2)) as rig:
         source = FakeSource()
 
@@ -349,7 +348,7 @@ def test_intake_that_stops_writes_how_many_messages_were_only_counted(tmp_path: 
         assert rig.rows(tables.rejected_message, "messages") == [1, 1, 3]
 
 
-def test_intake_stopped_before_it_ran_still_takes_in_what_was_offered(rig: Rig) -> None:
+def test_intake_stopped_before_it_ran_still_takes_in_what_was_offered(rig):
     source = FakeSource()
 
     async def work() -> None:
@@ -367,9 +366,7 @@ def test_intake_stopped_before_it_ran_still_takes_in_what_was_offered(rig: Rig) 
 
 
 @pytest.mark.parametrize(("slow", "reason"), [("read", "redelivery"), ("write", "commit")])
-def test_slow_batch_is_logged_once_with_the_step_that_took_the_time(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch, slow: str, reason: str
-) -> None:
+def test_slow_batch_is_logged_once_with_the_step_that_took_the_time(rig, monkeypatch, slow, reason):
     again = [body(NOW + at) for at in range(150)]
     rig.send(*again)
     source, as_it_is = FakeSource(), getattr(rig.store, slow)

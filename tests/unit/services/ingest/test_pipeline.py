@@ -44,7 +44,7 @@ LOG = ("source", "sensor_id", "topic", "reason", "body")
 @pytest.mark.parametrize(
     "body", [b'{"ty":2}', b'{"ty":2,"pld":"x"}', b'{"ty":55,"pld":{}}', b"not json"], ids=["bare", "text", "55", "text"]
 )
-def test_c5_unusable_message_is_logged_with_its_reason_and_acknowledged(rig: Rig, body: bytes) -> None:
+def test_c5_unusable_message_is_logged_with_its_reason_and_acknowledged(rig, body):
     source = rig.send(body, microtrip(NOW))
 
     reason = device_publish.read(TOPIC, body, received_ms=NOW, sensor_type="GPS", max_items=1000)[0]
@@ -55,14 +55,14 @@ def test_c5_unusable_message_is_logged_with_its_reason_and_acknowledged(rig: Rig
 
 
 @pytest.mark.parametrize(("size", "mark"), [(4_095, ""), (4_096, ""), (4_097, " [the first 4096 of 4097 bytes]")])
-def test_c5_long_unusable_body_is_kept_in_part(rig: Rig, size: int, mark: str) -> None:
+def test_c5_long_unusable_body_is_kept_in_part(rig, size, mark):
     rig.send(b"x" * size)
 
     sentence = device_reasons.REASONS["not_json"]
     assert rig.rows(tables.rejected_message, "detail", "body") == [(sentence + mark, b"x" * min(size, 4_096))]
 
 
-def test_c5_foreign_topic_is_logged_and_acknowledged(rig: Rig) -> None:
+def test_c5_foreign_topic_is_logged_and_acknowledged(rig):
     topic = "some/" + "long/" * 80 + "topic"
     source = rig.send(b"anything", topic=topic)
 
@@ -70,21 +70,21 @@ def test_c5_foreign_topic_is_logged_and_acknowledged(rig: Rig) -> None:
     assert source.settlements == [[1]]
 
 
-def test_a3_empty_array_is_acknowledged_and_leaves_nothing(rig: Rig) -> None:
+def test_a3_empty_array_is_acknowledged_and_leaves_nothing(rig):
     source = rig.send({"ty": 2, "ts": NOW, "pld": []})
 
     assert source.settlements == [[1]]
     assert rig.rows(tables.trip) == rig.rows(tables.rejected_message) == []
 
 
-def test_a4_element_that_is_no_object_is_logged_and_the_others_are_used(rig: Rig) -> None:
+def test_a4_element_that_is_no_object_is_logged_and_the_others_are_used(rig):
     rig.send({"ty": 2, "ts": NOW, "pld": [item(NOW), 7, item(NOW + 1000)]})
 
     assert len(rig.rows(tables.microtrip)) == 1
     assert len(rig.rows(tables.rejected_message)) == 1
 
 
-def test_a6_array_of_trip_payloads_is_one_trip_each(rig: Rig) -> None:
+def test_a6_array_of_trip_payloads_is_one_trip_each(rig):
     payloads = [trip_message(NOW, NOW + end, tid=end)["pld"] for end in (1, 2, 3)]
     rig.send({"ty": 1, "ts": NOW + 9, "pld": payloads}, at=NOW + 9)
 
@@ -92,7 +92,7 @@ def test_a6_array_of_trip_payloads_is_one_trip_each(rig: Rig) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_sources_are_settled_once_a_batch_in_the_order_offered(rig: Rig, count: int) -> None:
+def test_sources_are_settled_once_a_batch_in_the_order_offered(rig, count):
     sources = [FakeSource(), FakeSource()]
     rig.take_in([frame(sources[at % 2], microtrip(NOW + at), NOW, token=at + 10) for at in range(count * 2)])
 
@@ -102,7 +102,7 @@ def test_sources_are_settled_once_a_batch_in_the_order_offered(rig: Rig, count: 
     ]
 
 
-def test_refused_publish_is_logged_with_its_size_and_settled_in_order(rig: Rig) -> None:
+def test_refused_publish_is_logged_with_its_size_and_settled_in_order(rig):
     source = FakeSource()
     refused = Rejected(reason="too_large", detail="300000 bytes", body=b"head")
     rig.take_in(
@@ -117,7 +117,7 @@ def test_refused_publish_is_logged_with_its_size_and_settled_in_order(rig: Rig) 
     assert rig.rows(tables.rejected_message, "reason", "detail", "body") == [("too_large", "300000 bytes", b"head")]
 
 
-def test_message_of_a_removed_sensor_is_logged(rig: Rig) -> None:
+def test_message_of_a_removed_sensor_is_logged(rig):
     gone = SensorId("00000000-0000-11ef-8000-0000000000ff")
     source = rig.send(microtrip(NOW), sensor=gone)
 
@@ -127,9 +127,7 @@ def test_message_of_a_removed_sensor_is_logged(rig: Rig) -> None:
 
 @pytest.mark.parametrize("count", [1, 3, 8])
 @pytest.mark.parametrize("position", ["first", "last"])
-def test_bug_in_one_message_sets_that_one_aside_and_keeps_the_others(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch, count: int, position: str
-) -> None:
+def test_bug_in_one_message_sets_that_one_aside_and_keeps_the_others(rig, monkeypatch, count, position):
     read = device_publish.read
 
     def broken(topic: str, body: bytes, **more: Any) -> Any:
@@ -148,7 +146,7 @@ def test_bug_in_one_message_sets_that_one_aside_and_keeps_the_others(
     assert len(rig.rows(tables.trip)) == 1
 
 
-def test_outage_settles_nothing_and_keeps_nothing(rig: Rig) -> None:
+def test_outage_settles_nothing_and_keeps_nothing(rig):
     rig.send(microtrip(NOW))
     rig.store.away = True
     with pytest.raises(Outage):
@@ -163,7 +161,7 @@ def test_outage_settles_nothing_and_keeps_nothing(rig: Rig) -> None:
     assert rig.rows(tables.trip, "tid", "state") == [(41, "LAPSED"), (42, "OPEN")]
 
 
-def test_what_another_process_changed_is_seen_by_the_next_batch(rig: Rig) -> None:
+def test_what_another_process_changed_is_seen_by_the_next_batch(rig):
     rig.send(microtrip(NOW))
     rig.database.rows("UPDATE sensor SET vehicle_id = ? WHERE id = ?", OTHER_VEHICLE, SENSOR)
 
@@ -173,7 +171,7 @@ def test_what_another_process_changed_is_seen_by_the_next_batch(rig: Rig) -> Non
     assert source.settlements == [[1]]
 
 
-def test_row_numbers_taken_by_another_process_are_skipped(rig: Rig) -> None:
+def test_row_numbers_taken_by_another_process_are_skipped(rig):
     rig.send(microtrip(NOW))
     no = rig.rows(tables.microtrip, "no")[0]
     taken = {"trip_no": no, "id": "x", "ty": 2, "payload": b"{}", "samples": b""}
@@ -187,7 +185,7 @@ def test_row_numbers_taken_by_another_process_are_skipped(rig: Rig) -> None:
     assert rig.rows(tables.rejected_message) == []
 
 
-def test_messages_are_kept_when_the_clock_was_set_back_over_a_restart(rig: Rig) -> None:
+def test_messages_are_kept_when_the_clock_was_set_back_over_a_restart(rig):
     rig.send(*(microtrip(NOW + at) for at in range(5)))
     rig.restart(clock_set_back=True)
 
@@ -197,7 +195,7 @@ def test_messages_are_kept_when_the_clock_was_set_back_over_a_restart(rig: Rig) 
     assert rig.rows(tables.rejected_message) == []
 
 
-def test_a_source_that_fails_does_not_stop_the_others(rig: Rig) -> None:
+def test_a_source_that_fails_does_not_stop_the_others(rig):
     class Broken(FakeSource):
         def settled(self, tokens: list[int]) -> None:
             raise RuntimeError("a bug")
@@ -208,7 +206,7 @@ def test_a_source_that_fails_does_not_stop_the_others(rig: Rig) -> None:
     assert good.settlements == [[1]]
 
 
-def test_d17_qos_0_frames_are_stored_and_settle_nothing(rig: Rig) -> None:
+def test_d17_qos_0_frames_are_stored_and_settle_nothing(rig):
     source = FakeSource()
     rig.take_in([frame(source, microtrip(NOW), NOW, token=0)])
 
@@ -233,7 +231,7 @@ def embedded(tmp_path: Path) -> Iterator[Rig]:
         yield made
 
 
-def test_batch_is_stored_though_another_process_commits_all_the_time(embedded: Rig) -> None:
+def test_batch_is_stored_though_another_process_commits_all_the_time(embedded):
     rig = embedded
     check = rig.pipeline._check
     commits: list[bool] = []
@@ -260,7 +258,7 @@ def test_batch_is_stored_though_another_process_commits_all_the_time(embedded: R
 
 
 @pytest.mark.parametrize(("size", "count", "lots"), [(LONG_BYTES, 8, 8), (LONG_BYTES // 2, 8, 4), (200, 100, 1)])
-def test_loop_serves_others_between_two_lots_of_bodies(rig: Rig, size: int, count: int, lots: int) -> None:
+def test_loop_serves_others_between_two_lots_of_bodies(rig, size, count, lots):
     """A batch may hold 384 KiB of bodies that cost ten milliseconds for each 32 KiB."""
     source = FakeSource()
     frames = [frame(source, b"[" * size, NOW, token) for token in range(1, count + 1)]
@@ -294,7 +292,7 @@ class Source:
         self.told += tokens
 
 
-async def test_a_long_batch_is_acknowledged_to_some_at_a_turn() -> None:
+async def test_a_long_batch_is_acknowledged_to_some_at_a_turn():
     sources = [Source() for _ in range(2 * TOLD_AT_ONCE + 1)]
     frames = [Frame(source, "topic", b"", 0, number) for source in sources for number in (1, 2)]
 

@@ -33,7 +33,7 @@ def deliver_twice(rig: Rig, message: Any, how: str, *, later: int = 0) -> None:
     ],
     ids=["plain", "aggregate", "own time only", "constant header time", "two trips"],
 )
-def test_o3_equal_microtrip_is_stored_once(rig: Rig, message: Any, how: str) -> None:
+def test_o3_equal_microtrip_is_stored_once(rig, message, how):
     rig.send(message)
     once = rig.rows(tables.microtrip), rig.rows(tables.trip)
     rig.restart()
@@ -44,21 +44,21 @@ def test_o3_equal_microtrip_is_stored_once(rig: Rig, message: Any, how: str) -> 
 
 
 @pytest.mark.parametrize("how", NEAR)
-def test_o3_microtrip_without_any_time_is_always_new(rig: Rig, how: str) -> None:
+def test_o3_microtrip_without_any_time_is_always_new(rig, how):
     deliver_twice(rig, {"ty": 2, "pld": {"tid": 1, "lat": 35.0, "lon": 129.0}}, how)
 
     assert len(rig.rows(tables.microtrip)) == 2
 
 
 @pytest.mark.parametrize("change", [{"ts": NOW - 1}, {"pld": item(NOW, sp=39)}], ids=["header time", "payload"])
-def test_o3_microtrip_that_differs_is_kept(rig: Rig, change: dict[str, Any]) -> None:
+def test_o3_microtrip_that_differs_is_kept(rig, change):
     rig.send(microtrip(NOW), microtrip(NOW) | change)
 
     assert len(rig.rows(tables.microtrip)) == 2
 
 
 @pytest.mark.parametrize("how", ["same batch", "next batch", "behind newer ones"])
-def test_o3_second_microtrip_of_a_header_time_makes_the_sensor_one_that_is_looked_up_twice(rig: Rig, how: str) -> None:
+def test_o3_second_microtrip_of_a_header_time_makes_the_sensor_one_that_is_looked_up_twice(rig, how):
     both = [microtrip(NOW), microtrip(NOW, sp=1)]
     if how == "same batch":
         rig.send(*both)
@@ -75,7 +75,7 @@ def test_o3_second_microtrip_of_a_header_time_makes_the_sensor_one_that_is_looke
     assert len(rig.rows(tables.microtrip)) == stored
 
 
-def test_o3_equal_microtrip_of_another_sensor_is_kept(rig: Rig) -> None:
+def test_o3_equal_microtrip_of_another_sensor_is_kept(rig):
     rig.send(microtrip(NOW))
     rig.send(microtrip(NOW), sensor=UNMAPPED)
 
@@ -84,7 +84,7 @@ def test_o3_equal_microtrip_of_another_sensor_is_kept(rig: Rig) -> None:
 
 @pytest.mark.parametrize("knows", [True, False], ids=["running", "restarted"])
 @pytest.mark.parametrize("later", [11 * MINUTE, 400 * 24 * 60 * MINUTE])
-def test_o3_equal_microtrip_counts_as_redelivery_for_ever(rig: Rig, later: int, knows: bool) -> None:
+def test_o3_equal_microtrip_counts_as_redelivery_for_ever(rig, later, knows):
     rig.send(microtrip(NOW), microtrip(NOW + 1000), at=NOW + 1000)
     if not knows:
         rig.restart()
@@ -97,9 +97,7 @@ def test_o3_equal_microtrip_counts_as_redelivery_for_ever(rig: Rig, later: int, 
 @pytest.mark.parametrize(
     ("later", "count"), [(10 * MINUTE - 1, 1), (10 * MINUTE, 1), (10 * MINUTE + 1, 2)], ids=["below", "at", "above"]
 )
-def test_o3_microtrip_whose_only_time_is_false_counts_as_redelivery_for_ten_minutes(
-    rig: Rig, later: int, count: int
-) -> None:
+def test_o3_microtrip_whose_only_time_is_false_counts_as_redelivery_for_ten_minutes(rig, later, count):
     false = {"ty": 2, "ts": 9_999_999_999_999, "pld": {"tid": 41, "lat": 35.1, "lon": 129.1}}
     rig.send(false)
 
@@ -108,14 +106,14 @@ def test_o3_microtrip_whose_only_time_is_false_counts_as_redelivery_for_ten_minu
     assert len(rig.rows(tables.microtrip)) == count
 
 
-def test_o3_redelivered_microtrip_opens_no_trip_after_its_trip_message(rig: Rig) -> None:
+def test_o3_redelivered_microtrip_opens_no_trip_after_its_trip_message(rig):
     rig.send(microtrip(NOW), trip_message(NOW, NOW + 500), microtrip(NOW))
 
     assert rig.rows(tables.trip, "state") == ["COMPLETE"]
     assert len(rig.rows(tables.microtrip)) == 1
 
 
-def test_o3_older_backlog_is_kept_once_each(rig: Rig) -> None:
+def test_o3_older_backlog_is_kept_once_each(rig):
     rig.send(microtrip(NOW + 9000), at=NOW + 9000)
     backlog = [microtrip(NOW + second * 1000) for second in range(9)]
 
@@ -132,7 +130,7 @@ def one_time(count: int) -> list[Any]:
 
 @pytest.mark.parametrize("later", ["same batch", "one by one", "restarted"])
 @pytest.mark.parametrize("first", ["one by one", "same batch"])
-def test_o3_late_microtrips_of_one_header_time_are_stored_once_each(rig: Rig, first: str, later: str) -> None:
+def test_o3_late_microtrips_of_one_header_time_are_stored_once_each(rig, first, later):
     rig.send(microtrip(NOW + 9000), at=NOW + 9000)
     sent = one_time(4)
     for bodies in [sent] if first == "same batch" else [[body] for body in sent]:
@@ -147,7 +145,7 @@ def test_o3_late_microtrips_of_one_header_time_are_stored_once_each(rig: Rig, fi
     assert len(set(rig.rows(tables.delivery, "instant", "mark"))) == 5
 
 
-def test_o3_microtrips_of_one_header_time_that_sample_times_tell_to_be_new_are_stored_once_each(rig: Rig) -> None:
+def test_o3_microtrips_of_one_header_time_that_sample_times_tell_to_be_new_are_stored_once_each(rig):
     sent = {at: {"ty": 2, "ts": NOW, "pld": item(at)} for at in (NOW, NOW + 7 * MINUTE, NOW + 8 * MINUTE)}
     for at, body in sent.items():
         rig.send(body, at=at + 500)
@@ -157,7 +155,7 @@ def test_o3_microtrips_of_one_header_time_that_sample_times_tell_to_be_new_are_s
     assert len(rig.rows(tables.microtrip)) == len(sent)
 
 
-def test_o3_second_microtrip_of_a_header_time_is_found_however_late(rig: Rig) -> None:
+def test_o3_second_microtrip_of_a_header_time_is_found_however_late(rig):
     rig.send(microtrip(NOW + 9000), at=NOW + 9000)
     first, second = one_time(2)
     rig.send(first, at=NOW + 9000)
@@ -170,13 +168,13 @@ def test_o3_second_microtrip_of_a_header_time_is_found_however_late(rig: Rig) ->
     assert rig.rows(tables.microtrip, "ts") == [NOW + 9000, NOW, NOW]
 
 
-def test_o2_microtrips_are_stored_in_the_order_sent(rig: Rig) -> None:
+def test_o2_microtrips_are_stored_in_the_order_sent(rig):
     rig.send(microtrip(NOW + 3000), microtrip(NOW + 1000), microtrip(NOW + 2000), at=NOW + 3000)
 
     assert rig.rows(tables.microtrip, "ts") == [NOW + 3000, NOW + 1000, NOW + 2000]
 
 
-def test_o1_items_of_an_aggregate_keep_their_order(rig: Rig) -> None:
+def test_o1_items_of_an_aggregate_keep_their_order(rig):
     message = aggregate([NOW + 2000, NOW])
     rig.send(message)
 
@@ -186,31 +184,31 @@ def test_o1_items_of_an_aggregate_keep_their_order(rig: Rig) -> None:
 
 
 @pytest.mark.parametrize("how", NEAR)
-def test_equal_event_is_stored_once(rig: Rig, how: str) -> None:
+def test_equal_event_is_stored_once(rig, how):
     deliver_twice(rig, {"ty": 104, "ts": NOW, "pld": {"wbv": 11.8}}, how)
 
     assert len(rig.rows(tables.device_event)) == 1
 
 
-def test_equal_event_counts_as_redelivery_for_ever(rig: Rig) -> None:
+def test_equal_event_counts_as_redelivery_for_ever(rig):
     deliver_twice(rig, {"ty": 104, "ts": NOW, "pld": {"wbv": 11.8}}, "next batch", later=600 * MINUTE)
 
     assert len(rig.rows(tables.device_event)) == 1
 
 
-def test_event_without_any_time_is_always_new(rig: Rig) -> None:
+def test_event_without_any_time_is_always_new(rig):
     deliver_twice(rig, {"ty": 104, "pld": {"wbv": 11.8}}, "next batch")
 
     assert len(rig.rows(tables.device_event)) == 2
 
 
-def test_every_redelivered_message_is_acknowledged(rig: Rig) -> None:
+def test_every_redelivered_message_is_acknowledged(rig):
     source = rig.send(microtrip(NOW), microtrip(NOW), microtrip(NOW))
 
     assert source.settlements == [[1, 2, 3]]
 
 
-def test_o3_after_a_restart_every_message_is_looked_up_of_a_sensor_that_sent_more_than_is_read_again(rig: Rig) -> None:
+def test_o3_after_a_restart_every_message_is_looked_up_of_a_sensor_that_sent_more_than_is_read_again(rig):
     """The largest header time is not among the rows that are read."""
     first = microtrip(NOW + 9_000_000)
     many = [microtrip(NOW + number) for number in range(MOST_LATELY)]
@@ -222,7 +220,7 @@ def test_o3_after_a_restart_every_message_is_looked_up_of_a_sensor_that_sent_mor
     assert len(rig.rows(tables.microtrip)) == 1 + MOST_LATELY + 2
 
 
-def test_o3_backlog_in_order_of_a_sensor_that_was_silent_needs_no_look_up(rig: Rig) -> None:
+def test_o3_backlog_in_order_of_a_sensor_that_was_silent_needs_no_look_up(rig):
     rig.send(microtrip(NOW), at=NOW)
     rig.restart()
 
@@ -233,7 +231,7 @@ def test_o3_backlog_in_order_of_a_sensor_that_was_silent_needs_no_look_up(rig: R
     assert len(rig.rows(tables.microtrip)) == 4
 
 
-def test_o3_a_sensor_without_trips_has_no_largest_header_time(rig: Rig) -> None:
+def test_o3_a_sensor_without_trips_has_no_largest_header_time(rig):
     rig.send({"ty": 104, "ts": NOW, "pld": {"wbv": 11.8}}, at=NOW + 600 * MINUTE)
     track = rig.pipeline.tracks.get(SENSOR)
 

@@ -85,7 +85,7 @@ def told(rig: Rig) -> int:
     return sum(rig.rows(tables.rejected_message, "messages"))
 
 
-def test_flood_of_one_device_leaves_every_row_of_the_others(rig: Rig) -> None:
+def test_flood_of_one_device_leaves_every_row_of_the_others(rig):
     rig.send(*[b"mine %d" % number for number in range(40)], sensor=NEIGHBOURS)
 
     flood(rig, [SENSOR], 440)
@@ -96,7 +96,7 @@ def test_flood_of_one_device_leaves_every_row_of_the_others(rig: Rig) -> None:
     assert told(rig) == 480
 
 
-def test_flood_of_a_whole_fleet_leaves_every_row_of_the_others_and_stays_within_the_bound(rig: Rig) -> None:
+def test_flood_of_a_whole_fleet_leaves_every_row_of_the_others_and_stays_within_the_bound(rig):
     rig.send(*[b"mine %d" % number for number in range(40)], sensor=NEIGHBOURS)
 
     most = [flood(rig, FLEET, 40)]
@@ -112,7 +112,7 @@ def test_flood_of_a_whole_fleet_leaves_every_row_of_the_others_and_stays_within_
     assert [body for body in bodies if body.startswith(b"later")] == [b"later %d" % number for number in range(10)]
 
 
-def test_newest_messages_of_the_largest_holder_get_in_after_the_keeper_made_room(rig: Rig) -> None:
+def test_newest_messages_of_the_largest_holder_get_in_after_the_keeper_made_room(rig):
     flood(rig, FLEET, 10)
     tend(rig)
 
@@ -121,7 +121,7 @@ def test_newest_messages_of_the_largest_holder_get_in_after_the_keeper_made_room
     assert rig.rows(tables.rejected_message, "body")[-1] == b"newest"
 
 
-def test_small_holders_may_add_while_the_log_is_crowded_up_to_their_share(rig: Rig) -> None:
+def test_small_holders_may_add_while_the_log_is_crowded_up_to_their_share(rig):
     flood(rig, FLEET, 10)
     assert held(rig) == {COMPANY: 350}
 
@@ -133,7 +133,7 @@ def test_small_holders_may_add_while_the_log_is_crowded_up_to_their_share(rig: R
     assert told(rig) == 400
 
 
-def test_what_does_not_fit_is_counted_when_there_is_room(rig: Rig) -> None:
+def test_what_does_not_fit_is_counted_when_there_is_room(rig):
     sent = 60 * 40
     flood(rig, FLEET, 40)
     tend(rig)
@@ -148,9 +148,7 @@ def test_what_does_not_fit_is_counted_when_there_is_room(rig: Rig) -> None:
 
 
 @pytest.mark.parametrize(("sent", "kept", "more"), [(99, 99, []), (100, 100, []), (101, 100, [1]), (250, 100, [150])])
-def test_first_hundred_of_an_hour_are_kept_and_the_others_counted(
-    rig: Rig, sent: int, kept: int, more: list[int]
-) -> None:
+def test_first_hundred_of_an_hour_are_kept_and_the_others_counted(rig, sent, kept, more):
     flood(rig, [SENSOR], sent, batch=30)
     tend(rig, at_the_end=True)
 
@@ -159,7 +157,7 @@ def test_first_hundred_of_an_hour_are_kept_and_the_others_counted(
 
 
 @pytest.mark.parametrize(("later_ms", "kept"), [(HOUR - 1, 100), (HOUR, 101), (-HOUR, 101), (-HOUR + 1, 100)])
-def test_budget_is_new_every_hour_also_when_the_clock_was_set_back(rig: Rig, later_ms: int, kept: int) -> None:
+def test_budget_is_new_every_hour_also_when_the_clock_was_set_back(rig, later_ms, kept):
     flood(rig, [SENSOR], 150)
 
     rig.now_ms += later_ms
@@ -168,7 +166,7 @@ def test_budget_is_new_every_hour_also_when_the_clock_was_set_back(rig: Rig, lat
     assert rig.rows(tables.rejected_message, "body").count(b"no json") == kept
 
 
-def test_numbers_are_told_after_a_minute_and_then_every_ten(rig: Rig) -> None:
+def test_numbers_are_told_after_a_minute_and_then_every_ten(rig):
     flood(rig, [SENSOR], 110)
     found = []
     for minutes in (0.99, 0.01, 1, 8.9, 0.1, 60, 60):
@@ -181,7 +179,7 @@ def test_numbers_are_told_after_a_minute_and_then_every_ten(rig: Rig) -> None:
     assert found == [[], [10], [10], [10], [10, 7], [10, 7], [10, 7]]
 
 
-def test_number_says_until_when_and_has_no_body(rig: Rig) -> None:
+def test_number_says_until_when_and_has_no_body(rig):
     flood(rig, [SENSOR], 102, body=b"x" * 5_000)
     rig.now_ms += MINUTE
     tend(rig)
@@ -197,7 +195,7 @@ def test_number_says_until_when_and_has_no_body(rig: Rig) -> None:
 
 
 @pytest.mark.parametrize(("length", "kept"), [(1_000, 250), (4_096, 210), (200_000, 205)])
-def test_log_is_bounded_in_bytes_whatever_is_sent(tmp_path: Path, length: int, kept: int) -> None:
+def test_log_is_bounded_in_bytes_whatever_is_sent(tmp_path, length, kept):
     with Rig.fresh(tmp_path, settings=Ingest(rejected_kept=250, rejected_mib=1)) as rig:
         register(rig)
         flood(rig, [NEIGHBOURS], 5, body=b"y" * length)
@@ -216,7 +214,7 @@ def test_log_is_bounded_in_bytes_whatever_is_sent(tmp_path: Path, length: int, k
 
 
 @pytest.mark.parametrize("over", [-1, 0, 1])
-def test_message_that_just_fits_is_kept(tmp_path: Path, over: int) -> None:
+def test_message_that_just_fits_is_kept(tmp_path, over):
     with Rig.fresh(tmp_path, settings=Ingest(rejected_mib=1, rejected_per_hour=1_000)) as rig:
         crowded = MIB * 7 // 8
         rig.send(b"first")
@@ -230,7 +228,7 @@ def test_message_that_just_fits_is_kept(tmp_path: Path, over: int) -> None:
         assert len(rig.rows(tables.rejected_message, "no")) == 1 + full + (over <= 0)
 
 
-def test_what_others_wrote_before_is_known(rig: Rig) -> None:
+def test_what_others_wrote_before_is_known(rig):
     flood(rig, FLEET, 10)
     rig.restart()
 
@@ -239,7 +237,7 @@ def test_what_others_wrote_before_is_known(rig: Rig) -> None:
     assert held(rig) == {COMPANY: 350}
 
 
-def test_what_another_process_writes_is_known_after_a_minute(rig: Rig) -> None:
+def test_what_another_process_writes_is_known_after_a_minute(rig):
     rig.send(b"first")
     other = rejected_log.RejectedLog(store=rig.store, settings=rig.settings, ids=rig.ids)
     entries = [rejected_log.Entry("bus", None, THIRD, f"t{number}", "kind", "", b"") for number in range(349)]
@@ -255,7 +253,7 @@ def test_what_another_process_writes_is_known_after_a_minute(rig: Rig) -> None:
     assert held(rig).total() <= 400
 
 
-def test_unknown_sensors_share_what_is_nobodys(rig: Rig) -> None:
+def test_unknown_sensors_share_what_is_nobodys(rig):
     unknown = [SensorId(f"00000000-0000-11ef-8000-0000000f{number:04x}") for number in range(50)]
     rig.send(b"mine", sensor=NEIGHBOURS)
 
@@ -266,7 +264,7 @@ def test_unknown_sensors_share_what_is_nobodys(rig: Rig) -> None:
     assert held(rig) == {NEIGHBOUR: 2, None: 298}
 
 
-def test_senders_remembered_are_bounded_and_every_message_is_counted(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_senders_remembered_are_bounded_and_every_message_is_counted(rig, monkeypatch):
     monkeypatch.setattr(rejected_log, "MOST_SENDERS", 5)
     rig.settings = Ingest(rejected_per_hour=1)
     rig.restart()
@@ -281,7 +279,7 @@ def test_senders_remembered_are_bounded_and_every_message_is_counted(rig: Rig, m
     assert [row[0] for row in counted(rig)].count(None) == 1
 
 
-def test_end_of_the_program_writes_every_number_however_many(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_end_of_the_program_writes_every_number_however_many(rig, monkeypatch):
     monkeypatch.setattr(rejected, "PURGED_AT_ONCE", 7)
     rig.settings = Ingest(rejected_per_hour=1)
     rig.restart()
@@ -292,7 +290,7 @@ def test_end_of_the_program_writes_every_number_however_many(rig: Rig, monkeypat
     assert counted(rig) == [(sensor, "not_json", 2) for sensor in FLEET]
 
 
-def test_outage_uses_up_nobodys_budget(rig: Rig) -> None:
+def test_outage_uses_up_nobodys_budget(rig):
     rig.store.away = True
     with pytest.raises(Outage):
         flood(rig, [SENSOR], 150)
@@ -305,7 +303,7 @@ def test_outage_uses_up_nobodys_budget(rig: Rig) -> None:
     assert rig.rows(tables.rejected_message, "body").count(b"no json") == 100
 
 
-def test_log_that_is_as_it_should_be_is_left_alone(rig: Rig) -> None:
+def test_log_that_is_as_it_should_be_is_left_alone(rig):
     flood(rig, FLEET[:3], 100)
     before = rig.rows(tables.rejected_message)
 
@@ -314,7 +312,7 @@ def test_log_that_is_as_it_should_be_is_left_alone(rig: Rig) -> None:
     assert rig.rows(tables.rejected_message) == before
 
 
-def test_customers_on_the_bus_share_too(tmp_path: Path) -> None:
+def test_customers_on_the_bus_share_too(tmp_path):
     with BusRig.fresh(tmp_path, settings=Ingest(rejected_kept=400)) as rig:
         register(rig)
         rig.send(*[b"mine %d" % number for number in range(40)], sensor=NEIGHBOURS)

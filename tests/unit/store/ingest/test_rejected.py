@@ -45,7 +45,7 @@ def bodies(found: list[Refused]) -> list[bytes]:
     return [message.body for message in found]
 
 
-def test_newest_first_and_whole(tx: WriteTx) -> None:
+def test_newest_first_and_whole(tx):
     found = rejected.newest(tx, EVERYTHING, limit=10)
 
     assert bodies(found) == [b"4", b"3", b"2", b"1"]
@@ -53,17 +53,17 @@ def test_newest_first_and_whole(tx: WriteTx) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 3])
-def test_newest_stops_at_the_limit(tx: WriteTx, limit: int) -> None:
+def test_newest_stops_at_the_limit(tx, limit):
     assert bodies(rejected.newest(tx, EVERYTHING, limit=limit)) == [b"4", b"3", b"2"][:limit]
 
 
-def test_scope_hides_other_companies_messages_and_those_of_no_sensor(tx: WriteTx) -> None:
+def test_scope_hides_other_companies_messages_and_those_of_no_sensor(tx):
     assert bodies(rejected.newest(tx, owner("a"), limit=10)) == [b"4", b"1"]
     assert bodies(rejected.newest(tx, owner("b"), limit=10)) == [b"2"]
     assert rejected.counts(tx, owner("b"), since_ms=0) == {"not_json": 5}
 
 
-def test_counts_since_an_instant_most_frequent_first(tx: WriteTx) -> None:
+def test_counts_since_an_instant_most_frequent_first(tx):
     assert list(rejected.counts(tx, EVERYTHING, since_ms=0).items()) == [
         ("not_json", 6),
         ("no_payload", 1),
@@ -73,19 +73,19 @@ def test_counts_since_an_instant_most_frequent_first(tx: WriteTx) -> None:
 
 
 @pytest.mark.parametrize(("before_ms", "left"), [(NOW, 4), (NOW + 1, 3), (NOW + 9, 0)])
-def test_purge_deletes_what_came_before_the_instant(tx: WriteTx, before_ms: int, left: int) -> None:
+def test_purge_deletes_what_came_before_the_instant(tx, before_ms, left):
     assert rejected.any_before(tx, EVERYTHING, before_ms=before_ms) is (left < 4)
     assert rejected.purge(tx, EVERYTHING, before_ms=before_ms) == 4 - left
     assert len(rejected.newest(tx, EVERYTHING, limit=10)) == left
 
 
 @pytest.mark.parametrize("limit", [1, 3])
-def test_purge_takes_the_oldest_up_to_its_limit(tx: WriteTx, limit: int) -> None:
+def test_purge_takes_the_oldest_up_to_its_limit(tx, limit):
     assert rejected.purge(tx, EVERYTHING, before_ms=NOW + 9, limit=limit) == limit
     assert bodies(rejected.newest(tx, EVERYTHING, limit=10)) == [b"4", b"3", b"2", b"1"][: 4 - limit]
 
 
-def test_holdings_are_rows_and_bytes_of_each_company_and_of_nobody(tx: WriteTx) -> None:
+def test_holdings_are_rows_and_bytes_of_each_company_and_of_nobody(tx):
     assert rejected.holdings(tx, EVERYTHING) == {"a": Holding(2, 50), "b": Holding(1, 20), None: Holding(1, 30)}
 
 
@@ -101,8 +101,6 @@ def test_holdings_are_rows_and_bytes_of_each_company_and_of_nobody(tx: WriteTx) 
         ("c", 1, 1, Holding(0, 0), [b"4", b"3", b"2", b"1"]),
     ],
 )
-def test_evicted_are_the_oldest_of_one_holder_until_enough_is_gone(
-    tx: WriteTx, whose: CompanyId | None, rows: int, size: int, gone: Holding, left: list[bytes]
-) -> None:
+def test_evicted_are_the_oldest_of_one_holder_until_enough_is_gone(tx, whose, rows, size, gone, left):
     assert rejected.evict(tx, EVERYTHING, whose, rows=rows, size=size) == gone
     assert bodies(rejected.newest(tx, EVERYTHING, limit=10)) == left

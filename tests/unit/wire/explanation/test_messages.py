@@ -1,7 +1,6 @@
 """The explanation of a message: every rejected and converted example of spec/device-messages, in plain words."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -139,9 +138,7 @@ CONVERTED: list[tuple[str, Any, Any, str, str, tuple[str, ...]]] = [
     [case[1:] for case in CONVERTED],
     ids=[case[0] for case in CONVERTED],
 )
-def test_converted_or_unused_value_is_explained(
-    ty: Any, payload: Any, sort: str, where: str, fragments: tuple[str, ...]
-) -> None:
+def test_converted_or_unused_value_is_explained(ty, payload, sort, where, fragments):
     assert_said(explained(text(ty, payload)), sort, where, *fragments)
 
 
@@ -155,26 +152,26 @@ HEADERS: list[tuple[str, Any, str, str]] = [
 
 
 @pytest.mark.parametrize(("ts", "sort", "said"), [case[1:] for case in HEADERS], ids=[case[0] for case in HEADERS])
-def test_d14_header_time_is_explained(ts: Any, sort: str, said: str) -> None:
+def test_d14_header_time_is_explained(ts, sort, said):
     assert_said(explained(text(2, ITEM, ts=ts)), sort, "ts", said)
 
 
-def test_header_key_that_is_not_documented_is_said_not_to_be_kept() -> None:
+def test_header_key_that_is_not_documented_is_said_not_to_be_kept():
     found = explained(text(2, ITEM, ap=0, sid="sid", vendor="x"))
 
     assert_said(found, "unknown", "vendor", "not kept")
     assert {where for _, where, _ in found} == {"", "pld", "vendor"}
 
 
-def test_d25_parking_in_the_header_is_explained() -> None:
+def test_d25_parking_in_the_header_is_explained():
     assert_said(explained(text(8, {"tid": 1}, **{"try": 2})), "note", "try", "2 in the header")
 
 
-def test_k4_sensor_registered_as_obd_is_the_reason_that_is_given() -> None:
+def test_k4_sensor_registered_as_obd_is_the_reason_that_is_given():
     assert_said(explained(text(2, ITEM), sensor_type="OBD2"), "coerced", "ty", "registered as OBD2", "number is 4")
 
 
-def test_message_of_another_device_than_registered_is_pointed_out() -> None:
+def test_message_of_another_device_than_registered_is_pointed_out():
     assert_said(explained(text(8, BBX), sensor_type="GPS"), "note", "ty", "registered as GPS", "BLACKBOX")
 
 
@@ -185,7 +182,7 @@ def test_message_of_another_device_than_registered_is_pointed_out() -> None:
         ({"pclat": 35.1, "pclon": 129.1}, ("event 103", "`pclat`, `pclon`")),
     ],
 )
-def test_d3_headerless_event_is_explained(body: dict[str, Any], fragments: tuple[str, ...]) -> None:
+def test_d3_headerless_event_is_explained(body, fragments):
     found = explained(json.dumps(body).encode(), topic=topics.ATTRIBUTES)
 
     assert_said(found, "note", "", *fragments)
@@ -200,7 +197,7 @@ def test_d3_headerless_event_is_explained(body: dict[str, Any], fragments: tuple
         ({"a": 1}, "identify no event"),
     ],
 )
-def test_k8_headerless_latest_values_are_explained(body: dict[str, Any], said: str) -> None:
+def test_k8_headerless_latest_values_are_explained(body, said):
     assert_said(explained(json.dumps(body).encode(), topic=topics.TELEMETRY), "read", "", said)
 
 
@@ -236,27 +233,25 @@ REJECTED: list[tuple[str, str, bytes, str, tuple[str, ...]]] = [
 @pytest.mark.parametrize(
     ("topic", "body", "where", "fragments"), [case[1:] for case in REJECTED], ids=[case[0] for case in REJECTED]
 )
-def test_rejected_message_is_explained_with_what_exactly_is_wrong(
-    topic: str, body: bytes, where: str, fragments: tuple[str, ...]
-) -> None:
+def test_rejected_message_is_explained_with_what_exactly_is_wrong(topic, body, where, fragments):
     found = explained(body, topic=topic)
 
     assert_said(found, "rejected", where, *fragments)
     assert all(text.startswith(tuple(REASONS)) for sort, _, text in found if sort == "rejected")
 
 
-def test_every_reason_of_rejection_has_an_example() -> None:
+def test_every_reason_of_rejection_has_an_example():
     assert {fragment for case in REJECTED for fragment in case[4]} >= set(REASONS)
 
 
-def test_a4_used_elements_keep_their_place_in_the_array() -> None:
+def test_a4_used_elements_keep_their_place_in_the_array():
     found = explained(text(2, [7, ITEM, {**ITEM, "vvv": 1, "alt": 1}]))
 
     assert_said(found, "unknown", "pld[2].vvv", "not documented")
     assert_said(found, "missing", "pld[1]", "`alt`")
 
 
-def test_a5_each_run_of_an_array_is_a_microtrip_of_its_own() -> None:
+def test_a5_each_run_of_an_array_is_a_microtrip_of_its_own():
     found = explained(text(2, [{**ITEM, "tid": 1}, {**ITEM, "tid": 2, "x": 1}]))
 
     assert [text.partition(":")[0] for sort, _, text in found if sort == "read"] == [
@@ -266,7 +261,7 @@ def test_a5_each_run_of_an_array_is_a_microtrip_of_its_own() -> None:
     assert_said(found, "unknown", "pld[1].x", "not documented")
 
 
-def test_same_remark_on_many_items_is_said_once_with_their_number() -> None:
+def test_same_remark_on_many_items_is_said_once_with_their_number():
     found = explained(text(2, [{**ITEM, "alt": f"{n}"} for n in range(3)]))
 
     assert [(where, text) for sort, where, text in found if sort == "coerced"] == [
@@ -281,11 +276,11 @@ def test_same_remark_on_many_items_is_said_once_with_their_number() -> None:
         (topics.TRE, b'{"ty":2,"pld":{"lat":1,"lon":1,"alt":1e999}}', "became null"),
     ],
 )
-def test_m2_m4_body_in_another_form_than_its_topic_is_explained(topic: str, body: bytes, said: str) -> None:
+def test_m2_m4_body_in_another_form_than_its_topic_is_explained(topic, body, said):
     assert_said(explained(body, topic=topic), "coerced", "", said)
 
 
-def test_m2_m4_msgpack_in_another_form_than_documented_is_explained() -> None:
+def test_m2_m4_msgpack_in_another_form_than_documented_is_explained():
     packed = bytes.fromhex("83a2747902a27473cf000001941f298ba0a3706c6484a374696429a36c6174ca420ca184a36c6f6eca42fe"
                            "2002a3636c74cf000001941f298ba0")  # fmt: skip
 
@@ -354,12 +349,12 @@ ANSWERS: list[tuple[str, str, bytes, list[tuple[str, str, str]]]] = [
 
 
 @pytest.mark.parametrize(("topic", "body", "found"), [case[1:] for case in ANSWERS], ids=[case[0] for case in ANSWERS])
-def test_answer_to_a_call_is_explained(topic: str, body: bytes, found: list[tuple[str, str, str]]) -> None:
+def test_answer_to_a_call_is_explained(topic, body, found):
     assert explained(body, topic=f"{topic}47") == found
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
-def test_recorded_message_of_every_table_is_named(path: Path) -> None:
+def test_recorded_message_of_every_table_is_named(path):
     case = json.loads(path.read_text())
     body = case["body"]
     sent = bytes.fromhex(body[4:]) if body.startswith("hex:") else body.encode()
@@ -376,7 +371,7 @@ def test_recorded_message_of_every_table_is_named(path: Path) -> None:
             assert reading["reason"] in said
 
 
-def test_documented_gps_example_has_nothing_to_mend() -> None:
+def test_documented_gps_example_has_nothing_to_mend():
     sent = json.loads((CASES / "check_gps_aggregate.json").read_text())["body"].encode()
 
     assert [sort for sort, _, _ in explained(sent)] == [Sort.READ]
