@@ -24,7 +24,12 @@ from tripline.services.ingest import tracks
 from tripline.store import tables
 
 LATER_THERE = pytest.mark.sqlite("on PostgreSQL another process waits 15 s for the one that knew")
-KNOWS = [pytest.param(True, id="running"), pytest.param(False, id="restarted", marks=LATER_THERE)]
+
+
+@pytest.fixture(params=["running", pytest.param("restarted", marks=LATER_THERE)])
+def pause(rig, request):
+    """What happens between two messages: nothing, or the process is killed and starts again."""
+    return rig.restart if request.param == "restarted" else lambda: None
 
 
 def states(rig: Rig) -> list[tuple[Any, ...]]:
@@ -110,13 +115,11 @@ def test_i1_missing_number_is_a_number_of_its_own(rig):
     assert samples_by_trip(rig) == [2, 2]
 
 
-@pytest.mark.parametrize("knows", KNOWS)
-def test_i1_late_sample_joins_a_trip_that_ended_long_ago_and_has_it_scored_after_the_grace(rig, knows):
+def test_i1_late_sample_joins_a_trip_that_ended_long_ago_and_has_it_scored_after_the_grace(rig, pause):
     rig.send(microtrip(NOW), microtrip(NOW + 5000), trip_message(NOW, NOW + 5000), at=NOW + 6000)
     rig.send(microtrip(NOW + 600 * MINUTE, tid=42), at=NOW + 600 * MINUTE)
     rig.run(rig.store.write(lambda tx: tx.run(tables.scoring_job.delete())))
-    if not knows:
-        rig.restart()
+    pause()
 
     rig.send(microtrip(NOW + 2000), at=NOW + 601 * MINUTE)
 
@@ -127,13 +130,11 @@ def test_i1_late_sample_joins_a_trip_that_ended_long_ago_and_has_it_scored_after
     assert latest(rig) == (1, 1, "MICROTRIP", "MICROTRIP")
 
 
-@pytest.mark.parametrize("knows", KNOWS)
-def test_i1_backlog_between_live_samples_makes_two_trips(rig, knows):
+def test_i1_backlog_between_live_samples_makes_two_trips(rig, pause):
     old = NOW - 1200 * MINUTE
     for second in range(6):
         rig.send(microtrip(NOW + second * 1000, tid=2), at=NOW + second * 1000)
-        if not knows:
-            rig.restart()
+        pause()
         rig.send(microtrip(old + second * 1000, tid=1))
     rig.send(trip_message(old, old + 5000, tid=1), trip_message(NOW, NOW + 5000, tid=2))
 
@@ -161,12 +162,10 @@ def test_i1_trip_that_comes_newest_first_is_one(rig):
     assert samples_by_trip(rig) == [5]
 
 
-@pytest.mark.parametrize("knows", KNOWS)
-def test_i1_ended_trip_grows_and_stays_ended(rig, knows):
+def test_i1_ended_trip_grows_and_stays_ended(rig, pause):
     rig.send(microtrip(NOW))
     sweep(rig, NOW + 31 * MINUTE)
-    if not knows:
-        rig.restart()
+    pause()
 
     rig.send(microtrip(NOW + 20 * MINUTE), microtrip(NOW - 20 * MINUTE), at=NOW + 32 * MINUTE)
 
@@ -174,11 +173,9 @@ def test_i1_ended_trip_grows_and_stays_ended(rig, knows):
     assert samples_by_trip(rig) == [3]
 
 
-@pytest.mark.parametrize("knows", KNOWS)
-def test_i1_sample_between_two_trips_joins_the_one_with_the_smaller_row_number(rig, knows):
+def test_i1_sample_between_two_trips_joins_the_one_with_the_smaller_row_number(rig, pause):
     rig.send(microtrip(NOW), microtrip(NOW + 50 * MINUTE), at=NOW + 50 * MINUTE)
-    if not knows:
-        rig.restart()
+    pause()
 
     rig.send(microtrip(NOW + 25 * MINUTE), microtrip(NOW + 51 * MINUTE), at=NOW + 51 * MINUTE)
 
@@ -186,23 +183,19 @@ def test_i1_sample_between_two_trips_joins_the_one_with_the_smaller_row_number(r
     assert samples_by_trip(rig) == [2, 2]
 
 
-@pytest.mark.parametrize("knows", KNOWS)
-def test_i1_last_sample_of_an_open_trip_is_exact_after_many_late_ones(rig, knows):
+def test_i1_last_sample_of_an_open_trip_is_exact_after_many_late_ones(rig, pause):
     rig.send(microtrip(NOW + 20 * MINUTE), at=NOW + 20 * MINUTE)
     rig.send(*(microtrip(NOW + second * 1000) for second in range(30)))
-    if not knows:
-        rig.restart()
+    pause()
 
     rig.send(microtrip(NOW + 50 * MINUTE), at=NOW + 50 * MINUTE)
 
     assert samples_by_trip(rig) == [32]
 
 
-@pytest.mark.parametrize("knows", KNOWS)
-def test_i2_message_of_a_broken_drive_gives_its_start_to_the_first_piece(rig, knows):
+def test_i2_message_of_a_broken_drive_gives_its_start_to_the_first_piece(rig, pause):
     rig.send(microtrip(NOW), microtrip(NOW + MINUTE), microtrip(NOW + 60 * MINUTE), at=NOW + 60 * MINUTE)
-    if not knows:
-        rig.restart()
+    pause()
 
     rig.send(trip_message(NOW - 1 * MINUTE, NOW + 62 * MINUTE, dis=9_000), at=NOW + 62 * MINUTE)
 
@@ -210,12 +203,10 @@ def test_i2_message_of_a_broken_drive_gives_its_start_to_the_first_piece(rig, kn
     assert rig.rows(tables.trip, "distance_m") == [None, 9_000]
 
 
-@pytest.mark.parametrize("knows", KNOWS)
 @pytest.mark.parametrize("tid", [41, None])
-def test_i2_message_before_its_samples_makes_the_trip_that_they_join(rig, knows, tid):
+def test_i2_message_before_its_samples_makes_the_trip_that_they_join(rig, pause, tid):
     rig.send(trip_message(None, None, ts=NOW + 9000, tid=tid) if tid else trip_message(NOW, NOW + 9000, tid=None))
-    if not knows:
-        rig.restart()
+    pause()
 
     rig.send(microtrip(NOW + 8000), microtrip(NOW), at=NOW + 10_000)
 
@@ -224,11 +215,9 @@ def test_i2_message_before_its_samples_makes_the_trip_that_they_join(rig, knows,
     assert samples_by_trip(rig) == [2]
 
 
-@pytest.mark.parametrize("knows", KNOWS)
-def test_i1_h8_silence_of_thirty_minutes_by_receipt_ends_a_trip(rig, knows):
+def test_i1_h8_silence_of_thirty_minutes_by_receipt_ends_a_trip(rig, pause):
     rig.send(microtrip(NOW), microtrip(NOW + 5000), at=NOW + 6000)
-    if not knows:
-        rig.restart()
+    pause()
 
     sweep(rig, NOW + 6000 + 30 * MINUTE)
     assert [row[1] for row in states(rig)] == ["OPEN"]
@@ -257,12 +246,10 @@ def test_i1_a_microtrip_in_time_keeps_the_trip_from_lapsing(rig):
     assert [row[1] for row in states(rig)] == ["OPEN"]
 
 
-@pytest.mark.parametrize("knows", KNOWS)
-def test_i1_last_sample_time_is_exact_after_a_restart(rig, knows):
+def test_i1_last_sample_time_is_exact_after_a_restart(rig, pause):
     rig.send(aggregate([NOW, NOW + 20 * MINUTE]), at=NOW + 20 * MINUTE)
     rig.send(microtrip(NOW + 1000), at=NOW + 20 * MINUTE)
-    if not knows:
-        rig.restart()
+    pause()
 
     rig.send(microtrip(NOW + 50 * MINUTE), at=NOW + 50 * MINUTE)
 
@@ -281,11 +268,9 @@ def test_i2_i5_trip_message_with_equal_text_or_missing_number_completes_the_open
     assert rig.signals.told == [("scoring.due", "")]
 
 
-@pytest.mark.parametrize("knows", KNOWS)
-def test_i2_late_message_completes_the_trip_whatever_came_behind_it(rig, knows):
+def test_i2_late_message_completes_the_trip_whatever_came_behind_it(rig, pause):
     rig.send(microtrip(NOW), microtrip(NOW + 1000, tid=42))
-    if not knows:
-        rig.restart()
+    pause()
     rig.run(rig.store.write(lambda tx: tx.run(tables.scoring_job.delete())))
 
     rig.send(trip_message(NOW, NOW + 500), at=NOW + 600 * MINUTE)
@@ -327,14 +312,12 @@ def test_i2_message_alone_makes_a_trip(rig):
     assert latest(rig) == (0, 0, "TRIP", "TRIP")
 
 
-@pytest.mark.parametrize("knows", KNOWS)
 @pytest.mark.parametrize("later_ms", [1000, 24 * 60 * MINUTE])
-def test_i3_equal_trip_message_changes_nothing_however_late(rig, knows, later_ms):
+def test_i3_equal_trip_message_changes_nothing_however_late(rig, pause, later_ms):
     rig.send(microtrip(NOW), trip_message(NOW, NOW + 500))
     rig.run(rig.store.write(lambda tx: tx.run(tables.scoring_job.delete())))
     before = rig.rows(tables.trip)
-    if not knows:
-        rig.restart()
+    pause()
 
     source = rig.send(trip_message(NOW, NOW + 500, hsts=90), at=NOW + later_ms)
 
@@ -358,11 +341,9 @@ def test_i3_message_without_times_is_a_redelivery_for_ten_minutes(rig, later, co
     assert len(rig.rows(tables.trip)) == count
 
 
-@pytest.mark.parametrize("knows", KNOWS)
-def test_i4_microtrip_a_minute_behind_the_stated_end_opens_a_new_trip_with_the_same_number(rig, knows):
+def test_i4_microtrip_a_minute_behind_the_stated_end_opens_a_new_trip_with_the_same_number(rig, pause):
     rig.send(microtrip(NOW), trip_message(NOW, NOW + 500))
-    if not knows:
-        rig.restart()
+    pause()
 
     rig.send(microtrip(NOW + 500 + MINUTE), microtrip(NOW + 501 + MINUTE), microtrip(NOW + 200))
 
@@ -387,28 +368,24 @@ def test_i6_black_box_trip_ends_when_parking_begins(rig):
     assert len(rig.rows(tables.scoring_job)) == 2
 
 
-@pytest.mark.parametrize("knows", KNOWS)
-def test_i6_parking_behind_the_message_of_a_drive_without_samples_yet_is_no_part_of_it(rig, knows):
+def test_i6_parking_behind_the_message_of_a_drive_without_samples_yet_is_no_part_of_it(rig, pause):
     def sample(at: int, mode: int) -> dict[str, Any]:
         return {"ty": 8, "ts": at, "pld": {"lat": 37.5, "lon": 126.9, "try": mode, "sp": 1, "clt": at}}
 
     rig.send({"ty": 7, "ts": NOW, "pld": {"stt": NOW - 10_000, "edt": NOW}})
     for part in (sample(NOW + 30_000, 2), sample(NOW - 5_000, 1), sample(NOW - 12_000, 1)):
-        if not knows:
-            rig.restart()
+        pause()
         rig.send(part)
 
     assert rig.rows(tables.trip, "parking", "state") == [(False, "COMPLETE"), (True, "OPEN")]
     assert samples_by_trip(rig) == [2, 1]
 
 
-@pytest.mark.parametrize("knows", KNOWS)
-def test_i2_i6_message_of_a_drive_that_comes_while_parked_completes_the_drive(rig, knows):
+def test_i2_i6_message_of_a_drive_that_comes_while_parked_completes_the_drive(rig, pause):
     for step, mode in enumerate((1, 2)):
         at = NOW + step * 1000
         rig.send({"ty": 8, "ts": at, "pld": {"tid": 7, "lat": 37.5, "lon": 126.9, "try": mode, "sp": 1}})
-    if not knows:
-        rig.restart()
+    pause()
 
     rig.send({"ty": 7, "ts": NOW + 2000, "pld": {"tid": 7, "dis": 5_000}})
     rig.send({"ty": 7, "ts": NOW + 3000, "pld": {"tid": 7, "try": 2}})
