@@ -28,8 +28,6 @@ PATIENCE_S: Final = 60
 
 Content = bytes | databases.Content
 """Everything that is in a database, to be filled into one of the same kind."""
-_LOGS: Final[dict[bytes, bytes]] = {}
-"""Content -> the log of a pooled file that was filled with it."""
 
 
 def examples(count: int) -> int:
@@ -94,19 +92,11 @@ class Database:
             assert self.rows("SELECT count(*) FROM company") == [(0,)], "something was done before"
             self._shared.fill(content)
             return
-        file = pooled_files.at(self.path)
-        if file is not None and not file.is_untouched():
-            file = None
-        if file is not None and content in _LOGS:
-            file.replace_log(_LOGS[content])
-            return
         with closing(sqlite3.connect(self.path)) as target, target:
             assert target.execute("SELECT count(*) FROM company").fetchone() == (0,), "something was done before"
             target.execute("PRAGMA synchronous = OFF")
             for statement, rows in _inserts(content):
                 target.executemany(statement, rows)
-        if file is not None:
-            _LOGS[content] = file.log()
 
     def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """What a statement gives or does beside a server, in a transaction of its own; `?` stands for each value."""
