@@ -32,7 +32,7 @@ SPREAD = 0.7
 """Their files are begun in this part of the run."""
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Let what tests start be interrupted, also where a shell in the background had tests ignore it. Nothing that is
     imported or collected becomes garbage, so nobody looks for it until there are tests.
 
@@ -42,6 +42,8 @@ def pytest_configure() -> None:
     gc.disable()
     trust.read_once()
     signal.signal(signal.SIGINT, _interrupted)
+    if getattr(config.option, "numprocesses", None):
+        launcher.share()
 
 
 def pytest_unconfigure() -> None:

@@ -5,7 +5,7 @@ output and files are its own. Where loading itself counts, or another Python, a 
 
 The process that forks is this file run as a program. It has one thread, knows nothing of tests, and ends with the test
 process, whose end of the channel it reads orders from. It takes orders of `launched_tripline` as well, the command
-`tripline` for scripts that a test runs.
+`tripline` for scripts that a test runs. Where a run has several test processes, the first one's forks theirs.
 """
 
 import atexit
@@ -79,6 +79,9 @@ ADDRESS = "TESTS_LAUNCHER"
 """Variable with the address where the process that forks takes orders of programs: a name in the abstract namespace of
 Linux, of which nothing is left behind."""
 
+SHARED = "TESTS_SHARED_LAUNCHER"
+"""Variable with the address of a process that forks the ones of other test processes."""
+
 
 class Process:
     """A process that was started, as `subprocess.Popen` shows one."""
@@ -136,7 +139,14 @@ class _Launcher:
             programs.bind(f"\0{self.address}")
             programs.listen()
             files = theirs.fileno(), programs.fileno()
-            self.process = subprocess.Popen(
+            self._asked: socket.socket | None = None
+            if SHARED in os.environ:
+                self._asked = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+                self._asked.connect(f"\0{os.environ[SHARED]}")
+                socket.send_fds(self._asked, [b"{}"], files)
+                self.pid = int(self._asked.recv(64))
+                return
+            self._process = subprocess.Popen(
                 # Nothing beside this file is to be found as a module.
                 [sys.executable, "-P", __file__, *map(str, files)],
                 # A library of numpy's would start threads, and a child has only the one that forks.
@@ -144,6 +154,7 @@ class _Launcher:
                 stdin=subprocess.DEVNULL,
                 pass_fds=files,
             )
+            self.pid = self._process.pid
 
     def start(self, order: Mapping[str, Any], files: Sequence[int]) -> Process:
         ended, told = os.pipe()
@@ -157,7 +168,11 @@ class _Launcher:
 
     def close(self) -> None:
         self._channel.close()
-        self.process.wait()
+        if self._asked is None:
+            self._process.wait()
+        else:
+            self._asked.recv(STATUS_BYTES)
+            self._asked.close()
 
 
 @cache
@@ -194,13 +209,18 @@ def start(
 
 def pid() -> int | None:
     """The process that forks, if there is one."""
-    return _launcher().process.pid if _launcher.cache_info().currsize else None
+    return _launcher().pid if _launcher.cache_info().currsize else None
 
 
 def program(folder: Path) -> dict[str, str]:
     """Put a command `tripline` into this folder that forks; the variables it needs."""
     (folder / "tripline").symlink_to(Path(__file__).with_name("launched_tripline"))
     return {ADDRESS: _launcher().address}
+
+
+def share() -> None:
+    """Let the test processes that this one starts have theirs forked from the one of this process."""
+    os.environ[SHARED] = _launcher().address
 
 
 def close() -> None:
@@ -275,7 +295,14 @@ def _fork_when_asked(channel: socket.socket, programs: socket.socket) -> bool:
             if not child:
                 for each in (channel, programs, asker, *askers.values()):
                     each.close()
-                _become(json.loads(order), streams, [woken, wake, *files, *children.values()])
+                wanted = json.loads(order)
+                if not wanted:
+                    for file in (woken, wake, told, *children.values()):
+                        os.close(file)
+                    own_channel, own_programs = (socket.socket(fileno=file) for file in streams)
+                    with own_channel, own_programs:
+                        return _fork_when_asked(own_channel, own_programs)
+                _become(wanted, streams, [woken, wake, *files, *children.values()])
                 return True
             children[child] = told
             for stream in streams:

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from tests.support import imports
+from tests.support import imports, launcher
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _METER = pytest.StashKey["_Meter"]()
 
 
-def seconds(root: int) -> float:
-    """CPU seconds of a process and all that it started, whether these run or have ended."""
+def seconds(*roots: int | None) -> float:
+    """CPU seconds of processes and all that they started, whether these run or have ended."""
     spent: dict[int, int] = {}
     children: dict[int, list[int]] = {}
     for process in Path("/proc").glob("[0-9]*"):
@@ -29,11 +29,11 @@ def seconds(root: int) -> float:
         number = int(process.name)
         spent[number] = sum(map(int, fields[11:15]))  # its own, and those of children that it waited for
         children.setdefault(int(fields[1]), []).append(number)
-    total, left = 0, [root]
+    total, left = 0, {root for root in roots if root is not None}
     while left:
         number = left.pop()
         total += spent.get(number, 0)
-        left += children.get(number, [])
+        left.update(children.get(number, []))
     return total / _TICKS
 
 
@@ -49,7 +49,7 @@ class _Meter:
         """What is spent from now on is this file's."""
         if file == self._file:
             return
-        now = seconds(os.getpid())
+        now = seconds(os.getpid(), launcher.pid())
         if self._file is not None:
             self.folders[self._file.relative_to(imports.TESTS).parts[0]] += now - self._since
         self._file, self._since = file, now
