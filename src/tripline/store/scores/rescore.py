@@ -210,8 +210,7 @@ def ask(tx: WriteTx, trip_nos: Sequence[int], *, due_ms: int) -> None:
     """Create scoring jobs for the existing ones of these trips; waiting jobs are unchanged."""
     # Held until the commit, so that none is erased before its job is there; in one order, so that two never wait for
     # each other.
-    there = select(trip.c.no).where(trip.c.no.in_(trip_nos)).order_by(trip.c.no).with_for_update(key_share=True)
-    _JOBS.insert(tx, [value for row in tx.all(there) for value in (row.no, due_ms)])
+    _JOBS.insert(tx, [value for row in tx.all(_HELD, {"nos": trip_nos}) for value in (row.no, due_ms)])
 
 
 def waiting(tx: ReadTx, trip_nos: Sequence[int]) -> dict[int, int]:
@@ -228,4 +227,10 @@ def values(tx: ReadTx, trip_nos: Sequence[int]) -> dict[int, float]:
     return {row.trip_no: row.score for row in tx.all(select(*columns).where(driving_score.c.trip_no.in_(trip_nos)))}
 
 
+_HELD: Final = (
+    select(trip.c.no)
+    .where(trip.c.no.in_(bindparam("nos", expanding=True)))
+    .order_by(trip.c.no)
+    .with_for_update(key_share=True)
+)
 _JOBS: Final = Bulk(scoring_job, "trip_no", "due_ms", on_conflict="ON CONFLICT (trip_no) DO NOTHING")

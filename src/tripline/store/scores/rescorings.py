@@ -15,7 +15,7 @@ from tripline.store.database import uniqueness
 from tripline.store.erasure import erasures
 from tripline.store.lists import Span
 from tripline.store.tables import company, rescoring, scoring_job, trip
-from tripline.store.transactions import AnyRow, ReadTx, WriteTx
+from tripline.store.transactions import AnyRow, Hot, ReadTx, WriteTx
 
 _RUNNING: Final[ColumnElement[bool]] = literal_column(f"rescoring.state = '{Stage.RUNNING}'")
 """As text, for the index is over these rows alone."""
@@ -58,8 +58,7 @@ def inside(tx: ReadTx, scope: Scope, rescoring_id: str) -> tuple[Rescoring, bool
 
 def newest(tx: ReadTx, company_id: CompanyId) -> Rescoring | None:
     """The newest rescoring of a company."""
-    of_company = _rescorings().where(rescoring.c.company_id == company_id)
-    row = tx.one(of_company.order_by(rescoring.c.no.desc()).limit(1))
+    row = tx.one(_NEWEST, {"company": company_id})
     return None if row is None else _rescoring(row)
 
 
@@ -78,14 +77,12 @@ def close(tx: WriteTx, no: RowNo, state: Stage, *, now_ms: int) -> bool:
 
 def any_due(tx: ReadTx, *, now_ms: int) -> bool:
     """True if a rescoring is due for a worker."""
-    return bool(tx.all(select(rescoring.c.no).where(_RUNNING, rescoring.c.due_ms <= now_ms).limit(1)))
+    return bool(tx.hot(_ANY_DUE, now_ms))
 
 
 def take(tx: WriteTx, *, now_ms: int, until_ms: int) -> Rescoring | None:
     """Lease the rescoring that has waited longest to the caller; None if none is due."""
-    due = _rescorings().where(_RUNNING, rescoring.c.due_ms <= now_ms)
-    first = due.order_by(rescoring.c.due_ms, rescoring.c.no).limit(1)
-    row = tx.one(first.with_for_update(of=rescoring, skip_locked=True))
+    row = tx.one(_FIRST_DUE, {"now": now_ms})
     if row is None:
         return None
     tx.run(update(rescoring).where(rescoring.c.no == row.no).values(due_ms=until_ms))
@@ -139,6 +136,20 @@ def _one(reaches: frozenset[Reach]) -> Select[Any]:
     joined = rescoring.join(company, company.c.id == rescoring.c.company_id)
     found = _rescorings().add_columns(scopes.companies(reaches).label("inside")).select_from(joined)
     return found.where(rescoring.c.id == bindparam("of_id"))
+
+
+_DUE: Final = rescoring.c.due_ms <= bindparam("now")
+_ANY_DUE: Final = Hot(select(rescoring.c.no).where(_RUNNING, _DUE).limit(1), "now")
+_FIRST_DUE: Final = (
+    _rescorings()
+    .where(_RUNNING, _DUE)
+    .order_by(rescoring.c.due_ms, rescoring.c.no)
+    .limit(1)
+    .with_for_update(of=rescoring, skip_locked=True)
+)
+_NEWEST: Final = (
+    _rescorings().where(rescoring.c.company_id == bindparam("company")).order_by(rescoring.c.no.desc()).limit(1)
+)
 
 
 def _rescoring(row: AnyRow) -> Rescoring:
