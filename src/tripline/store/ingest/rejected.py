@@ -6,6 +6,7 @@ Not here: readers (`services/doctor.py`), selection and retention of messages
 (`services/ingest/rejected_log.py`).
 """
 
+from functools import cache
 from typing import Final, NamedTuple
 
 import msgspec
@@ -17,7 +18,7 @@ from tripline.domain.ids import CompanyId, SensorId
 from tripline.store import reach, scopes
 from tripline.store.bulk import Bulk
 from tripline.store.tables import rejected_message
-from tripline.store.transactions import ReadTx, WriteTx
+from tripline.store.transactions import Hot, ReadTx, WriteTx
 
 LOG: Final = Bulk(
     rejected_message,
@@ -90,9 +91,8 @@ def counts(tx: ReadTx, scope: Scope, *, since_ms: int) -> dict[str, int]:
 
 def holdings(tx: ReadTx, scope: Scope) -> dict[CompanyId | None, Holding]:
     """Each company's share of the log; None: rows without an owner. Scans a whole index."""
-    shares = select(_ROW.company_id, func.count(), func.sum(_ROW.size)).where(_inside(scope))
-    rows = tx.all(shares.group_by(_ROW.company_id), scopes.values(scope))
-    return {row[0]: Holding(int(row[1]), int(row[2])) for row in rows}
+    rows = tx.hot(_holdings(scope.reaches), scope.user_id, scope.company_id)
+    return {company_id: Holding(int(number), int(size)) for company_id, number, size in rows}
 
 
 def evict(tx: WriteTx, scope: Scope, company_id: CompanyId | None, *, rows: int, size: int) -> Holding:
@@ -123,6 +123,12 @@ def purge(tx: WriteTx, scope: Scope, *, before_ms: int, limit: int = PURGED_AT_O
     old = select(_ROW.no).where(_inside(scope), _ROW.no < ids.first_no(before_ms)).order_by(_ROW.no)
     oldest = old.limit(limit).with_for_update(skip_locked=True)
     return tx.run(delete(rejected_message).where(_ROW.no.in_(oldest)), scopes.values(scope))
+
+
+@cache
+def _holdings(reaches: scopes.Reaches) -> Hot:
+    shares = select(_ROW.company_id, func.count(), func.sum(_ROW.size)).where(reach.predicate(reaches, _ROW.sensor_id))
+    return Hot(shares.group_by(_ROW.company_id), scopes.USER, scopes.COMPANY)
 
 
 def _inside(scope: Scope) -> ColumnElement[bool]:
