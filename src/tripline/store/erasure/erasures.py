@@ -11,7 +11,7 @@ Not here: erasing the rows (`remains.py`), the caller (`services/eraser.py`).
 from enum import StrEnum
 from typing import Final
 
-from sqlalchemy import ColumnElement, case, delete, exists, insert, select
+from sqlalchemy import ColumnElement, bindparam, case, delete, exists, insert, select
 
 from tripline.store.tables import erasure
 from tripline.store.transactions import Hot, ReadTx, WriteTx
@@ -26,6 +26,9 @@ class Kind(StrEnum):
 
 
 _ANY: Final = Hot(select(erasure.c.id).limit(1))
+_OF: Final = erasure.c.id == bindparam("owner")
+_HOLD: Final = Hot(select(erasure.c.id).where(_OF).with_for_update(skip_locked=True), "owner")
+_DELETED_MS: Final = Hot(select(erasure.c.created_ms).where(_OF), "owner")
 
 
 def kept(owner_id: ColumnElement[str]) -> ColumnElement[bool]:
@@ -51,8 +54,7 @@ def pending(tx: ReadTx, *, limit: int, kind: Kind = Kind.VEHICLE) -> list[str]:
 
 def hold(tx: WriteTx, owner_id: str) -> bool:
     """Lock an entry of the list until the transaction ends; False if it is erased or locked by another process."""
-    entry = select(erasure.c.id).where(erasure.c.id == owner_id)
-    return tx.one(entry.with_for_update(skip_locked=True)) is not None
+    return bool(tx.hot(_HOLD, owner_id))
 
 
 def any_pending(tx: ReadTx) -> bool:
@@ -62,8 +64,7 @@ def any_pending(tx: ReadTx) -> bool:
 
 def deleted_ms(tx: ReadTx, owner_id: str) -> int:
     """The time of deletion of a list entry."""
-    found: int = tx.all(select(erasure.c.created_ms).where(erasure.c.id == owner_id))[0][0]
-    return found
+    return tx.number(_DELETED_MS, owner_id)
 
 
 def finish(tx: WriteTx, owner_id: str) -> None:
