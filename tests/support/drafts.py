@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tests.support import rest
 from tests.support.rest import Login, Rest
 from tripline.domain.import_drafts import Draft, RowState
 from tripline.language import catalogue
@@ -93,11 +94,7 @@ class Office:
 
 async def office(app: Rest) -> Office:
     """The administrator of a new operator at work."""
-    return Office(app, await app.staged(_administrator))
-
-
-async def _administrator(app: Rest) -> Login:
-    return (await app.operator("ace"))[1]
+    return Office(app, await rest.administrator(app))
 
 
 def told(row: RowView) -> tuple[int, str, list[tuple[str | None, str]]]:

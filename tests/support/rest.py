@@ -382,6 +382,15 @@ def company_body(service_type: str | None, email: str, **fields: Any) -> dict[st
     return body if service_type is None else {"serviceType": service_type, **body}
 
 
+async def administrator(app: Rest) -> Login:
+    """The administrator of `ace`, an operator in an application to which nothing was done yet."""
+    return await app.staged(_administrator)
+
+
+async def _administrator(app: Rest) -> Login:
+    return (await app.operator("ace"))[1]
+
+
 @contextlib.asynccontextmanager
 async def opened(folder: Path, **parts: Any) -> AsyncIterator[Rest]:
     """A fresh application; `parts` are given to `Rest`."""

@@ -16,6 +16,10 @@ LATEST_MS = 4_102_444_800_000
 @pytest.fixture
 async def admin(app):
     """The administrator of an operator with the program's policies and one more."""
+    return await app.staged(_admin)
+
+
+async def _admin(app):
     await app.store.write(lambda tx: policies.keep(tx, Rules(scoring=Scoring(harsh_weight=0.9)), now_ms=1))
     return (await app.operator("taxi"))[1]
 

@@ -60,6 +60,10 @@ async def parked(app, company_id, count, **how):
 @pytest.fixture
 async def admin(app: rest.Rest):
     """The administrator of a company that receives pushes."""
+    return await app.staged(_admin)
+
+
+async def _admin(app: rest.Rest):
     return (await app.operator("ace", **HOST))[1]
 
 

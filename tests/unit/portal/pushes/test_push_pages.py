@@ -28,6 +28,10 @@ def postpone(tx, message_id, due_ms):
 @pytest.fixture
 async def admin(app):
     """The administrator of a company with addresses."""
+    return await app.staged(_admin)
+
+
+async def _admin(app):
     return (await app.operator("ace", **HOSTS))[1]
 
 
