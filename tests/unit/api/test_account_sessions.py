@@ -3,12 +3,13 @@
 from typing import Any
 
 import pytest
+from tests.support import accounts
 from tests.support import rest as support
 from tests.support.rest import Login, Rest
 
 from tripline.domain.access import Authority
 from tripline.domain.ids import UserId
-from tripline.services.accounts import links, registry
+from tripline.services.accounts import links
 
 EMAIL = "kim@fleet.example"
 PASSWORD = "a long pass phrase"
@@ -16,12 +17,7 @@ KIM = {"username": EMAIL, "password": PASSWORD}
 
 
 async def make(rest: Rest, email: str = EMAIL) -> UserId:
-    hashed = rest.passwords.hash_now(PASSWORD)
-    return await rest.store.write(
-        lambda tx: registry.create_alone(
-            tx, Authority.COMPANY_ADMIN, email=email, password_hash=hashed, ids=rest.ids, now_ms=1
-        )
-    )
+    return await accounts.with_password(rest, email, PASSWORD)
 
 
 async def pair_of(rest: Rest, email: str = EMAIL) -> dict[str, Any]:

@@ -8,13 +8,13 @@ import httpx
 import pytest
 from msgspec import structs
 from sqlalchemy import update
+from tests.support import accounts
 from tests.support import rest as support
 from tests.support.rest import Login, Rest, changed
 
 from tripline import config
 from tripline.domain.access import Authority
 from tripline.domain.ids import CompanyId, UserId
-from tripline.services.accounts import registry
 from tripline.services.accounts.hash_turns import Requester
 from tripline.services.accounts.limits import Limits
 from tripline.services.accounts.passwords import Passwords
@@ -28,12 +28,7 @@ WRONG = (401, 10, "Invalid username or password.")
 
 
 async def _account(rest: Rest, password: str, email: str = EMAIL) -> UserId:
-    hashed = rest.passwords.hash_now(password)
-    return await rest.store.write(
-        lambda tx: registry.create_alone(
-            tx, Authority.COMPANY_ADMIN, email=email, password_hash=hashed, ids=rest.ids, now_ms=1
-        )
-    )
+    return await accounts.with_password(rest, email, password)
 
 
 async def _log_in(rest: Rest, content: str, kind: str | None = "application/json") -> tuple[Any, ...]:

@@ -7,13 +7,14 @@ from typing import Any
 import httpx
 import pytest
 from sqlalchemy import select, update
+from tests.support import accounts
 from tests.support import rest as support
 from tests.support.rest import Login, Rest, changed
 
 from tripline import config, observe
 from tripline.domain.access import Authority
 from tripline.domain.ids import UserId
-from tripline.services.accounts import links, registry
+from tripline.services.accounts import links
 from tripline.services.accounts.limits import RESETS_PER_HOUR, Limits
 from tripline.store.tables import account, account_link, account_session, mail_outbox
 
@@ -22,12 +23,7 @@ OLD, NEW = "old pass phrase", "new pass phrase"
 
 
 async def make(rest: Rest) -> Login:
-    hashed = rest.passwords.hash_now(OLD)
-    user_id = await rest.store.write(
-        lambda tx: registry.create_alone(
-            tx, Authority.COMPANY_ADMIN, email=EMAIL, password_hash=hashed, ids=rest.ids, now_ms=1
-        )
-    )
+    user_id = await accounts.with_password(rest, EMAIL, OLD)
     return await rest.login(user_id, EMAIL, Authority.COMPANY_ADMIN, None)
 
 

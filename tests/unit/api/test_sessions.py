@@ -6,13 +6,13 @@ from typing import Any
 import httpx
 import pytest
 from sqlalchemy import select, update
+from tests.support import accounts
 from tests.support import rest as support
 from tests.support.rest import Rest, changed
 
 from tripline import config
 from tripline.domain.access import Authority
 from tripline.domain.ids import UserId
-from tripline.services.accounts import registry
 from tripline.services.accounts.limits import Limits
 from tripline.services.accounts.login import GRACE_MS
 from tripline.store.accounts import sessions
@@ -23,12 +23,7 @@ GOOD = {"username": EMAIL, "password": "pass"}
 
 
 async def make(rest: Rest, email: str = EMAIL) -> UserId:
-    hashed = rest.passwords.hash_now("pass")
-    return await rest.store.write(
-        lambda tx: registry.create_alone(
-            tx, Authority.COMPANY_ADMIN, email=email, password_hash=hashed, ids=rest.ids, now_ms=1
-        )
-    )
+    return await accounts.with_password(rest, email, "pass")
 
 
 async def log_in(rest: Rest) -> str:

@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from tests.support import accounts
 from tests.support.portal import Browser
 from tests.support.rest import Login, Rest
 
 from tripline.domain.access import Authority
 from tripline.domain.ids import UserId
 from tripline.http import turns
-from tripline.services.accounts import registry
 from tripline.store.transactions import ReadTooLong
 
 LIST = "/companies?limit=100"
@@ -39,12 +39,7 @@ def holders(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 async def admin(rest: Rest) -> Login:
     """Somebody with a password."""
-    hashed = rest.passwords.hash_now(FORM["password"])
-    user_id = await rest.store.write(
-        lambda tx: registry.create_alone(
-            tx, Authority.SYS_ADMIN, email=FORM["email"], password_hash=hashed, ids=rest.ids, now_ms=1
-        )
-    )
+    user_id = await accounts.with_password(rest, FORM["email"], FORM["password"], Authority.SYS_ADMIN)
     return await rest.login(user_id, FORM["email"], Authority.SYS_ADMIN, None)
 
 

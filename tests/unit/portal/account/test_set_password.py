@@ -5,24 +5,20 @@ from urllib.parse import urlencode
 
 import httpx
 import pytest
+from tests.support import accounts
 from tests.support import rest as support
 from tests.support.portal import Browser, Page
 from tests.support.rest import Rest
 
-from tripline.domain.access import Authority
 from tripline.portal.frame import views
-from tripline.services.accounts import links, registry
+from tripline.services.accounts import links
 
 PATH = "/account/set-password"
 EMAIL = "kim@fleet.example"
 
 
 async def link(rest: Rest) -> str:
-    user_id = await rest.store.write(
-        lambda tx: registry.create_alone(
-            tx, Authority.COMPANY_ADMIN, email=EMAIL, password_hash="h", ids=rest.ids, now_ms=1
-        )
-    )
+    user_id = await accounts.with_password(rest, EMAIL, "old pass phrase")
     return await rest.store.write(lambda tx: links.make(tx, user_id=user_id, hours=24, now_ms=rest.now_ms))
 
 

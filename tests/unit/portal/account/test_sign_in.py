@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 import pytest
 from sqlalchemy import select
+from tests.support import accounts
 from tests.support import rest as support
 from tests.support.portal import OWN, Browser, Page
 from tests.support.rest import Rest, changed
@@ -14,7 +15,7 @@ from tripline.domain.access import Authority
 from tripline.domain.ids import UserId
 from tripline.portal.frame.static import FOLDER
 from tripline.ports.outages import Outage
-from tripline.services.accounts import directory, links, registry
+from tripline.services.accounts import directory, links
 from tripline.services.accounts.hash_turns import Requester
 from tripline.services.accounts.passwords import Passwords
 from tripline.store.tables import account, account_session
@@ -24,12 +25,7 @@ GOOD = {"email": EMAIL, "password": PASSWORD}
 
 
 async def made(rest: Rest, email: str = EMAIL) -> UserId:
-    hashed = rest.passwords.hash_now(PASSWORD)
-    return await rest.store.write(
-        lambda tx: registry.create_alone(
-            tx, Authority.SYS_ADMIN, email=email, password_hash=hashed, ids=rest.ids, now_ms=1
-        )
-    )
+    return await accounts.with_password(rest, email, PASSWORD, Authority.SYS_ADMIN)
 
 
 async def signed_in(rest: Rest) -> Browser:

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from sqlalchemy import delete, select, update
+from tests.support import accounts, stores
 from tests.support import rest as support
-from tests.support import stores
 from tests.support.rest import Rest
 from tests.support.scoring_rows import ZONE
 
@@ -234,12 +234,7 @@ async def test_start_tries_parked_mails_once_more_and_a_hint_wakes(world):
 
 async def test_sweeper_forgets_what_has_expired_and_nothing_else(world):
     rest = world.rest
-    hashed = rest.passwords.hash_now("pass")
-    await rest.store.write(
-        lambda tx: registry.create_alone(
-            tx, Authority.COMPANY_ADMIN, email=EMAIL, password_hash=hashed, ids=rest.ids, now_ms=1
-        )
-    )
+    await accounts.with_password(rest, EMAIL, "pass")
     sweeper = Sweeper(store=rest.store, clock=lambda: rest.now_ms, history_days=1)
 
     async def counts() -> tuple[int, int, int]:
