@@ -2,11 +2,10 @@
 
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 
 import pytest
-from tests.support import brokers
+from tests.support import brokers, waits
 
 pytestmark = pytest.mark.deep
 
@@ -58,13 +57,6 @@ def rows(store):
     return [tuple(map(int, line.split())) for line in text[: text.rfind("\n") + 1].splitlines()]
 
 
-def until(reached):
-    end = time.monotonic() + PATIENCE_S
-    while not reached():
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
 @pytest.mark.slow
 def test_killed_reader_is_followed_by_one_that_misses_nothing(bus, tmp_path):
     for part in (0, 1):
@@ -72,12 +64,12 @@ def test_killed_reader_is_followed_by_one_that_misses_nothing(bus, tmp_path):
     first_store, second_store = tmp_path / "first", tmp_path / "second"
 
     with reading(bus, first_store):
-        until(lambda: len(rows(first_store)) >= 400)
+        waits.seen(lambda: len(rows(first_store)) >= 400, within_s=PATIENCE_S)
     before = rows(first_store)
     committed = bus.committed(TOPIC, TOPIC)
     everything = {(part, offset) for part in (0, 1) for offset in range(1_000)}
     with reading(bus, second_store):
-        until(lambda: set(before) | set(rows(second_store)) == everything)
+        waits.seen(lambda: set(before) | set(rows(second_store)) == everything, within_s=PATIENCE_S)
 
     after = rows(second_store)
     assert 0 < sum(committed.values()) <= len(before)

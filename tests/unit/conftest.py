@@ -1,12 +1,15 @@
 """For unit tests: folders in memory, where the machine has such, so that no test waits for a disk; companies."""
 
+import io
+import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.support import logs
 
 if TYPE_CHECKING:
     from tests.support.delegating import Companies
@@ -21,6 +24,15 @@ def tmp_path() -> Iterator[Path]:
     inside = MEMORY if os.access(MEMORY, os.W_OK) else None
     with tempfile.TemporaryDirectory(dir=inside, prefix="tripline-test-") as folder:
         yield Path(folder)
+
+
+@pytest.fixture
+def logged() -> Iterator[Callable[[], list[dict[str, Any]]]]:
+    """Gives what was logged until now."""
+    stream = io.StringIO()
+    logs.plain(stream)
+    yield lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
+    logs.plain()
 
 
 @pytest.fixture

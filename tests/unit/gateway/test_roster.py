@@ -1,11 +1,8 @@
 """One session a sensor."""
 
-import io
-import json
 from dataclasses import dataclass, field
 
 import pytest
-from tests.support import logs
 
 from tripline.domain import ids
 from tripline.domain.ids import SensorId
@@ -40,15 +37,6 @@ def test_newer_session_ends_the_older_of_the_same_sensor_only():
     assert (roster.find(ONE), roster.find(TWO), len(roster)) == (newer, other, 2)
 
 
-@pytest.fixture
-def lines():
-    """What is logged."""
-    stream = io.StringIO()
-    logs.plain(stream)
-    yield lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
-    logs.plain()
-
-
 def take_over(seconds):
     """Sessions that take each other's place, each so many seconds after the one before."""
     roster, now_ms = Roster(), 1_790_000_000_000
@@ -62,21 +50,21 @@ def take_over(seconds):
     ("seconds", "times"),
     [([1] * 2, []), ([59.999] * 3, [3]), ([60] * 9, []), ([1, 1, 60, 1, 1], []), ([0.1] * 103, [3, 103])],
 )
-def test_two_devices_that_share_a_token_are_told_of_now_and_then(lines, seconds, times):
+def test_two_devices_that_share_a_token_are_told_of_now_and_then(logged, seconds, times):
     take_over(seconds)
 
-    told = [(each["event"], each["sensor"], each["times"]) for each in lines()]
+    told = [(each["event"], each["sensor"], each["times"]) for each in logged()]
     assert told == [("device.contended", ONE, each) for each in times]
 
 
-def test_device_that_goes_and_comes_is_not_contended(lines):
+def test_device_that_goes_and_comes_is_not_contended(logged):
     roster = Roster()
     for number in range(9):
         session = Session(ids.first_no(number))
         roster.enter(ONE, session)
         roster.leave(ONE, session)
 
-    assert lines() == []
+    assert logged() == []
 
 
 def test_older_session_that_leaves_late_does_not_remove_the_newer():

@@ -3,13 +3,11 @@
 import asyncio
 import contextlib
 import functools
-import io
-import json
 import ssl
 
 import pytest
 from prometheus_client import REGISTRY
-from tests.support import certificates, logs
+from tests.support import certificates
 from tests.support.clocks import SteppedLoop, stepped
 
 from tripline.gateway.tls import MAX_CLIENT_HELLO, MAX_HELLO, RECORD, TlsListener, TlsShell
@@ -203,10 +201,7 @@ async def test_plain_text_instead_of_tls_is_closed_and_no_connection_is_made(tls
     assert (pair.wire.done, pair.inner.told) == (["closed"], [])
 
 
-async def test_failed_handshake_is_counted_and_said_with_its_reason(tls):
-    stream = io.StringIO()
-    logs.plain(stream)
-
+async def test_failed_handshake_is_counted_and_said_with_its_reason(tls, logged):
     before = failed_handshakes()
     plain = Pair(tls)
     plain.shell.data_received(b"\x10\x0c\x00\x04MQTT\x04\x02\x00\x3c\x00\x00")
@@ -217,10 +212,8 @@ async def test_failed_handshake_is_counted_and_said_with_its_reason(tls):
     doubting.deliver()
     await asyncio.sleep(0)
 
-    logs.plain()
-
     assert failed_handshakes() == before + 2
-    assert [json.loads(line)["reason"] for line in stream.getvalue().splitlines()] == [
+    assert [line["reason"] for line in logged()] == [
         "WRONG_VERSION_NUMBER",
         "TLSV1_ALERT_UNKNOWN_CA",
     ]

@@ -1,11 +1,8 @@
 """Workers that look now and then: how long they go on, and what trouble does to them."""
 
 import asyncio
-import io
-import json
 
 import pytest
-from tests.support import logs
 
 from tripline import observe
 from tripline.ports.outages import Outage
@@ -34,14 +31,6 @@ def play(*what):
                 work, every_s=0, log=observe.logger("push"), failed="push.error", outage="push.outage"
             )
         )
-
-
-@pytest.fixture
-def logged():
-    stream = io.StringIO()
-    logs.plain(stream)
-    yield lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
-    logs.plain()
 
 
 def test_worker_that_did_something_works_again_without_a_rest(monkeypatch):

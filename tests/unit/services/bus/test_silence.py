@@ -1,11 +1,8 @@
 """Obstacles to ending silent trips, and their log lines; the trips themselves are in `test_bus_life.py`."""
 
 import asyncio
-import io
-import json
 
 import pytest
-from tests.support import logs
 from tests.support.rest import RecordingSignals
 
 from tripline.config import Ingest
@@ -33,16 +30,13 @@ class AwayStore:
     ("trouble", "level", "told"),
     [(Outage("The store cannot be used: away."), "warning", "error"), (ValueError("a bug"), "error", "exception")],
 )
-def test_trouble_with_silent_trips_names_them_and_not_the_bus(monkeypatch, trouble, level, told):
+def test_trouble_with_silent_trips_names_them_and_not_the_bus(monkeypatch, logged, trouble, level, told):
     monkeypatch.setattr(silence, "LOOK_S", 0)
-    said = io.StringIO()
-    logs.plain(said)
     round_ = Silence(store=AwayStore(trouble), settings=Ingest(), signals=RecordingSignals(), clock=lambda: 0)
 
     with pytest.raises(DoneError):
         asyncio.run(round_.run())
-    logs.plain()
 
-    (event,) = [json.loads(line) for line in said.getvalue().splitlines()]
+    (event,) = logged()
     assert (event["event"], event["part"], event["level"]) == ("trip.failed", "trips", level)
     assert str(trouble) in event[told]
