@@ -76,6 +76,8 @@ LEAVES = {"POST /sign-out", "POST /account/sessions/end-all"}
 """Forms that lead everybody to the sign-in."""
 STOPPED = {400, 403, 404, 409}
 """What it may answer besides: the row is out of reach, or nothing was typed."""
+ADDRESSES = {"src", "href", "action", "hx-get", "hx-post", "formaction"}
+"""Attributes with what a browser asks for."""
 QUERIED = re.compile(r"=-?\w+(?=$|[&#])")
 """A word or number in a query: no id, which names a thing that may be out of reach."""
 
@@ -264,11 +266,11 @@ def inline(answer: httpx.Response, page: Page) -> list[str]:
     """What the page holds that its policy forbids, or loads from elsewhere."""
     found = [] if answer.headers["content-security-policy"] == views.POLICY else ["another policy"]
     for tag, attributes in page.elements:
-        found += [f"{tag} {name}" for name in attributes if name == "style" or re.match(r"on[a-z]|hx-on", name)]
+        found += [f"{tag} {name}" for name in attributes if name == "style" or name.startswith(("on", "hx-on"))]
         if tag == "style" or (tag == "script" and "src" not in attributes):
             found.append(tag)
-        for name in ("src", "href", "action", "hx-get", "hx-post", "formaction"):
-            if re.match(r"[a-z]+:|//", attributes.get(name) or ""):
+        for name in ADDRESSES & attributes.keys():
+            if re.match(r"[a-z]+:|//", attributes[name] or ""):
                 found.append(f"{tag} {name}={attributes[name]}")
     return found
 
