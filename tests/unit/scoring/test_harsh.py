@@ -130,37 +130,25 @@ def test_change_from_one_trip_to_the_next_is_none():
     assert events({"speed": [80] * 6}, {"speed": [50] * 6}) == []
 
 
-def test_consecutive_exceedances_are_one_event():
-    assert types([0, 12, 24, 36]) == [START]
-
-
-def test_one_interval_below_threshold_inside_is_bridged():
-    assert types([0, 12, 13, 25]) == [START]
-
-
-def test_two_intervals_below_threshold_part_episodes():
-    assert types([0, 12, 13, 14, 26]) == [START, ACCELERATION]
+@pytest.mark.parametrize(
+    ("speeds", "kinds"),
+    [
+        pytest.param([0, 12, 24, 36], [START], id="consecutive exceedances are one event"),
+        pytest.param([0, 12, 13, 25], [START], id="one interval below threshold inside is bridged"),
+        pytest.param([0, 12, 13, 14, 26], [START, ACCELERATION], id="two intervals below threshold part episodes"),
+        pytest.param([0, 12, 11, 23], [START, ACCELERATION], id="interval of other sign parts episodes"),
+        pytest.param([0, 12, 12, 24], [START, ACCELERATION], id="interval without change parts episodes"),
+        pytest.param([0, 12, 60, 70], [START, ACCELERATION], id="ignored interval parts episodes"),
+        pytest.param([0, 12, 30, 14], [START, DECELERATION], id="opposite signs are two events"),
+    ],
+)
+def test_intervals_form_episodes(speeds, kinds):
+    assert types(speeds) == kinds
 
 
 def test_second_interval_below_threshold_begins_a_new_episode():
     assert types([0, 12, 13, 25, 26, 35]) == [START, ACCELERATION]
     assert types([0, 12, 13, 25, 26, 35, 36, 45]) == [START, ACCELERATION]
-
-
-def test_interval_of_other_sign_parts_episodes():
-    assert types([0, 12, 11, 23]) == [START, ACCELERATION]
-
-
-def test_interval_without_change_parts_episodes():
-    assert types([0, 12, 12, 24]) == [START, ACCELERATION]
-
-
-def test_ignored_interval_parts_episodes():
-    assert types([0, 12, 60, 70]) == [START, ACCELERATION]
-
-
-def test_opposite_signs_are_two_events():
-    assert types([0, 12, 30, 14]) == [START, DECELERATION]
 
 
 def test_type_comes_from_where_the_episode_begins_not_from_each_interval():

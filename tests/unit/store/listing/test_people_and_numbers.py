@@ -2,7 +2,7 @@
 
 import pytest
 from sqlalchemy import update
-from tests.support import listing, rows
+from tests.support import listing
 
 from tripline.domain.access import Action, Authority, Reach, Scope
 from tripline.domain.ids import CompanyId
@@ -11,13 +11,6 @@ from tripline.store.listing.pages import PageRequest
 from tripline.store.tables import account
 
 pytestmark = pytest.mark.deep
-
-
-@pytest.fixture(scope="module")
-def tx():
-    with rows.memory(keys_checked=False) as transaction:
-        listing.fill(transaction)
-        yield transaction
 
 
 def names(tx, looker, turn, **filters):

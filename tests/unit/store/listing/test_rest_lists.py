@@ -22,13 +22,6 @@ from tripline.store.tables import device_connection, sensor, vehicle, vehicle_co
 pytestmark = pytest.mark.usefixtures("many")
 
 
-@pytest.fixture(scope="module")
-def tx():
-    with rows.memory(keys_checked=False) as transaction:
-        listing.fill(transaction)
-        yield transaction
-
-
 def walked(page):
     """The ids of every page, the next one asked for by id and name, and by id alone."""
     pages = [], []

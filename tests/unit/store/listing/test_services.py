@@ -1,20 +1,12 @@
 """The list of services: what each holds, its orders, search and filter."""
 
 import pytest
-from tests.support import listing, rows
 
 from tripline.store.listing import services
 from tripline.store.listing.pages import PageRequest
 from tripline.store.listing.services import Filters
 
 pytestmark = pytest.mark.deep
-
-
-@pytest.fixture(scope="module")
-def tx():
-    with rows.memory(keys_checked=False) as transaction:
-        listing.fill(transaction)
-        yield transaction
 
 
 def found(tx, *, by="service", descending=False, **filters):
