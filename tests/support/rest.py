@@ -22,7 +22,7 @@ from tripline.api import families
 from tripline.domain.access import Actor, Authority
 from tripline.domain.ids import CompanyId, RowNo, SensorId, TimeIds, UserId
 from tripline.http import middleware
-from tripline.http.application import create_app, routed_app
+from tripline.http.application import routed_app
 from tripline.http.context import Accounts, Context, Contexts, Fleet, Lines, Maps, Process, Rpc, Scores
 from tripline.http.request_store import RequestStore
 from tripline.ports.carriers import CarrierLines
@@ -157,7 +157,7 @@ class Rest:
         *,
         node: int = 0x42,
         slot: int | None = None,
-        own_routes: bool = False,
+        routes: int = 0,
         carrier: CarrierLines | None = None,
         carrier_timeout_s: float = 10.0,
         devices: Devices | None = None,
@@ -222,7 +222,8 @@ class Rest:
             trials=Trials(store=self.store, sender=webhooks or NoServers(), ids=self.ids, clock=clock),
             feed=Feed(store=self.store, clock=clock, signals=self.signals),
         )
-        app = create_app(families.FAMILIES, state(self.contexts)) if own_routes else application(self.contexts)
+        self._routes = routes
+        app = application(self.contexts, routes)
         transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]
         hooks: Any = {"response": [answers.hold_async]}
         self.http = Client(transport=transport, base_url=ORIGIN, event_hooks=hooks)
@@ -230,7 +231,7 @@ class Rest:
     def change(self, **parts: Any) -> None:
         """Put other parts in place of those of the application."""
         self.contexts = changed(self.contexts, **parts)
-        application(self.contexts)
+        application(self.contexts, self._routes)
 
     def over(self, store: Store) -> Contexts:
         """The parts, with another store in place of theirs."""
@@ -363,15 +364,16 @@ def state(contexts: Contexts) -> dict[str, Any]:
     return {**structs.asdict(contexts), **families.STATE}
 
 
-def application(contexts: Contexts) -> ASGIApp:
-    """The application over these parts, until the next one is asked for: its routes are the same for all."""
-    routes = _routes()
+def application(contexts: Contexts, number: int = 0) -> ASGIApp:
+    """The application over these parts, until the next one with this number is asked for: its routes are the same for
+    all. Applications that are used beside each other have different numbers."""
+    routes = _routes(number)
     routes.state.update(structs.asdict(contexts))
     return middleware.surrounded(routes)
 
 
 @cache
-def _routes() -> Litestar:
+def _routes(number: int) -> Litestar:
     """Made once for all tests of a process, for it takes longer than most of them; the parts are changed under it."""
     return routed_app(families.FAMILIES, families.STATE)
 
@@ -406,7 +408,7 @@ async def two(folder: Path, **parts: Any) -> AsyncIterator[list[Rest]]:
     """Two servers over one database; `parts` are given to both."""
     database = stores.fresh(folder)
     slots = {1: 1, 2: 2} if stores.on_postgresql() else {}
-    servers = [Rest(database, node=node, slot=slots.get(node), own_routes=True, **parts) for node in (1, 2)]
+    servers = [Rest(database, node=node, slot=slots.get(node), routes=node, **parts) for node in (1, 2)]
     try:
         yield servers
     finally:
