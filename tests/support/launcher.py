@@ -22,7 +22,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -260,14 +260,8 @@ def keep_templates() -> None:
     """Let this process, and those that it forks, load the templates that another one compiled, and keep the others: to
     compile them all takes two seconds, and to load them a fiftieth of that."""
     TEMPLATES.mkdir(parents=True, exist_ok=True)
-    jinja2 = importlib.import_module("jinja2")
-    kept, usual = jinja2.FileSystemBytecodeCache(str(TEMPLATES)), jinja2.Environment
-    # The environment loads a template while it is made.
-    vars(jinja2)["Environment"] = partial(usual, bytecode_cache=kept)
-    try:
-        importlib.import_module(f"{PAGES}.environment").environment().bytecode_cache = kept
-    finally:
-        vars(jinja2)["Environment"] = usual
+    environment = importlib.import_module(f"{PAGES}.environment").environment()
+    environment.bytecode_cache = importlib.import_module("jinja2").FileSystemBytecodeCache(str(TEMPLATES))
 
 
 def _fork_when_asked(channel: socket.socket, programs: socket.socket) -> bool:
