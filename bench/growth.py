@@ -53,7 +53,7 @@ def measure(quick: bool) -> list[Figure]:
 
 
 async def _compared(paths: tuple[Path, Path], made: list[Made], rounds: int) -> list[Figure]:
-    apps = [rest.Rest(path, own_routes=True) for path in paths]
+    apps = [rest.Rest(path, routes=number) for number, path in enumerate(paths)]
     for app in apps:
         app.http.event_hooks = {}  # tests hold every answer against its schema
     try:

@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.support import ingest_rig, stores
 from tests.support.ingest_rig import MINUTE, NOW, OTHER_VEHICLE, SENSOR, VEHICLE, Rig, frame
-from tests.support.stores import Content
 
 from tripline.domain.history import Event
 from tripline.domain.samples import RECORD
@@ -117,11 +116,6 @@ def fleets(draw: st.DrawFn) -> list[Drive]:
     return drives
 
 
-@pytest.fixture(scope="module")
-def seeded(tmp_path_factory: pytest.TempPathFactory) -> Content:
-    return ingest_rig.seeded_once(tmp_path_factory)
-
-
 @pytest.fixture
 def folders(tmp_path: Path) -> Iterator[Path]:
     return stores.folders(tmp_path)
@@ -140,13 +134,12 @@ def score(rig: Rig) -> None:
 
 def outcome(
     folder: Path,
-    seeded: Content,
     batches: Sequence[Sequence[bytes]],
     remounted: int | None,
     chance: random.Random | None = None,
 ) -> dict[str, Any]:
     """What is stored in the end; with `chance`, the process restarts and scores in between."""
-    with Rig.fresh(folder, template=seeded) as rig:
+    with Rig.fresh(folder) as rig:
         rig.now_ms = NOW + 300 * MINUTE
         if remounted is not None:
             rig.note(Event.UNMOUNTED, remounted, sensor_id=SENSOR, vehicle_id=OTHER_VEHICLE)
@@ -206,7 +199,6 @@ def batched(bodies: Sequence[bytes], size: int) -> Iterator[Sequence[bytes]]:
 )
 @given(fleets(), st.sampled_from(REMOUNTED), st.integers(0, 2**32), st.integers(1, 40), st.integers(0, 40))
 def test_order_repetition_and_cutting_change_nothing(
-    seeded: Content,
     folders: Iterator[Path],
     drives: list[Drive],
     remounted: int | None,
@@ -220,7 +212,7 @@ def test_order_repetition_and_cutting_change_nothing(
         for drive in drives
         for body in (*drive.reports[:1], *drive.cut(iter([1] * SAMPLES)), *drive.reports[1:], *drive.message)
     ]
-    expected = outcome(next(folders), seeded, [*batched(in_order, 50)], remounted)
+    expected = outcome(next(folders), [*batched(in_order, 50)], remounted)
 
     def sizes() -> Iterator[int]:
         while True:
@@ -231,7 +223,7 @@ def test_order_repetition_and_cutting_change_nothing(
     sent += chance.choices(sent, k=again)
     chance.shuffle(sent)
 
-    assert outcome(next(folders), seeded, [*batched(sent, most)], remounted, chance) == expected
+    assert outcome(next(folders), [*batched(sent, most)], remounted, chance) == expected
     assert len(expected["trips"]) == len(drives)
     assert len(expected["scores"]) == len([drive for drive in drives if not drive.parking])
     on_other = [drive for drive in drives if remounted is not None and drive.samples[0]["clt"] < remounted]

@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.support import drives, ingest_rig, stores
+from tests.support import drives, stores
 from tests.support.bus_messages import TRIP, event, microtrip, trip
 from tests.support.bus_rig import BusRig
 from tests.support.ingest_rig import DRIVER, NOW
-from tests.support.stores import Content
 
 from tripline.services.bus import messages as reading
 from tripline.services.bus.messages import Message
@@ -71,19 +70,14 @@ def drive(number: int) -> list[dict[str, Any]]:
 MESSAGES = [*drive(1), *drive(2)]
 
 
-@pytest.fixture(scope="module")
-def seeded(tmp_path_factory: pytest.TempPathFactory) -> Content:
-    return ingest_rig.seeded_once(tmp_path_factory)
-
-
 @pytest.fixture
 def folders(tmp_path: Path) -> Iterator[Path]:
     return stores.folders(tmp_path)
 
 
-def outcome(folder: Path, seeded: Content, batches: list[list[dict[str, Any]]]) -> dict[str, list[Any]]:
+def outcome(folder: Path, batches: list[list[dict[str, Any]]]) -> dict[str, list[Any]]:
     """The rows, sorted, after these batches and scoring."""
-    with BusRig.fresh(folder, template=seeded) as rig:
+    with BusRig.fresh(folder) as rig:
         for batch in batches:
             rig.now_ms += 1_000
             assert rig.deliver(*batch).refused == []
@@ -92,15 +86,14 @@ def outcome(folder: Path, seeded: Content, batches: list[list[dict[str, Any]]]) 
 
 
 @pytest.fixture
-def expected(seeded: Content, folders: Iterator[Path]) -> dict[str, list[Any]]:
+def expected(folders: Iterator[Path]) -> dict[str, list[Any]]:
     """The rows after every message once, in order and as one batch."""
-    return outcome(next(folders), seeded, [MESSAGES])
+    return outcome(next(folders), [MESSAGES])
 
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(st.randoms(use_true_random=False), st.integers(1, 20), st.integers(0, 10))
 def test_order_split_and_redelivery_change_nothing(
-    seeded: Content,
     folders: Iterator[Path],
     expected: dict[str, list[Any]],
     chance: random.Random,
@@ -115,7 +108,7 @@ def test_order_split_and_redelivery_change_nothing(
         batches.append(sent[:size])
         sent = sent[size:]
 
-    assert outcome(next(folders), seeded, batches) == expected
+    assert outcome(next(folders), batches) == expected
     assert len(expected["driving_score"]) == 2
 
 
@@ -210,12 +203,10 @@ READ = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_message_is_read_or_refused_and_what_is_read_can_be_stored(
-    seeded: Content, tmp_path: Path, name: str
-) -> None:
+def test_hostile_message_is_read_or_refused_and_what_is_read_can_be_stored(tmp_path: Path, name: str) -> None:
     assert isinstance(read(HOSTILE[name]), Opened) is (name in READ)
 
-    with BusRig.fresh(tmp_path, template=seeded) as rig:
+    with BusRig.fresh(tmp_path) as rig:
         told = rig.deliver(HOSTILE[name])
         beside = rig.deliver(event(eventId=None))
 

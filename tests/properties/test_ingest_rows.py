@@ -1,6 +1,5 @@
 """However messages are grouped into batches, interrupted or delivered again, the rows are the same."""
 
-import functools
 import itertools
 import tempfile
 from collections.abc import Callable, Sequence
@@ -13,7 +12,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.support import stores
 from tests.support.ingest_rig import MINUTE, NOW, SENSOR, UNMAPPED, FakeSource, Rig, frame, item
-from tests.support.stores import Content
 
 from tripline.services.ingest import redeliveries
 from tripline.services.ingest.tracks import Track
@@ -58,18 +56,13 @@ messages = st.lists(
 bounded = settings(max_examples=stores.examples(25))
 
 
-@functools.cache
-def _template() -> Content:
-    with tempfile.TemporaryDirectory() as folder, Rig.fresh(Path(folder)) as rig:
-        rig.want([1, 2, 7, 8, 104, 113])
-        return rig.database.content()
-
-
 class _Fresh(AbstractContextManager[Rig]):
     def __enter__(self) -> Rig:
         self._folder = tempfile.TemporaryDirectory()
-        self._rig = Rig.fresh(Path(self._folder.name), template=_template())
-        return self._rig.__enter__()
+        self._rig = Rig.fresh(Path(self._folder.name))
+        rig = self._rig.__enter__()
+        rig.want([1, 2, 7, 8, 104, 113])
+        return rig
 
     def __exit__(self, *error: object) -> None:
         self._rig.__exit__(*error)

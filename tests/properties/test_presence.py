@@ -1,6 +1,5 @@
 """Whatever devices, servers and time do: customers are told of coming and going in turns, and in the end the truth."""
 
-import functools
 import itertools
 import tempfile
 from pathlib import Path
@@ -9,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support import stores
 from tests.support.ingest_rig import NOW, SENSOR, Rig
-from tests.support.stores import Content
 
 from tripline.services.presence import PresenceKeeper
 from tripline.store import tables
@@ -21,13 +19,6 @@ steps = st.lists(
     st.tuples(st.sampled_from(["comes", "is taken over", "is lost", "killed", "outage", "nothing"]), seconds),
     max_size=25,
 )
-
-
-@functools.cache
-def _template() -> Content:
-    with tempfile.TemporaryDirectory() as folder, Rig.fresh(Path(folder)) as rig:
-        rig.want("500")
-        return rig.database.content()
 
 
 class _Story:
@@ -80,7 +71,8 @@ class _Story:
 @bounded
 @given(story=steps)
 def test_what_is_told_alternates_and_ends_with_the_truth(story: list[tuple[str, int]]) -> None:
-    with tempfile.TemporaryDirectory() as folder, Rig.fresh(Path(folder), template=_template()) as rig:
+    with tempfile.TemporaryDirectory() as folder, Rig.fresh(Path(folder)) as rig:
+        rig.want("500")
         told = _Story(rig)
 
         for what, wait_s in [*story, ("nothing", ABSENT_S), ("nothing", ABSENT_S)]:
@@ -96,7 +88,8 @@ def test_what_is_told_alternates_and_ends_with_the_truth(story: list[tuple[str, 
 @bounded
 @given(gaps=st.lists(st.integers(1, ABSENT_S - 1), max_size=20))
 def test_device_that_always_comes_back_in_time_is_told_once(gaps: list[int]) -> None:
-    with tempfile.TemporaryDirectory() as folder, Rig.fresh(Path(folder), template=_template()) as rig:
+    with tempfile.TemporaryDirectory() as folder, Rig.fresh(Path(folder)) as rig:
+        rig.want("500")
         story = _Story(rig)
         for gap_s in gaps:
             story.step("comes", 1)
