@@ -1,4 +1,7 @@
-"""Admission of an actor to a record by its id, for any action."""
+"""Admission of an actor to a record by its id, for any action.
+
+Not here: devices (`gateway/listener.py`).
+"""
 
 from collections.abc import Callable, Iterable
 from typing import Any, Final

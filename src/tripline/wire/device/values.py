@@ -136,7 +136,10 @@ NOWHERE: Final = Place(math.nan, math.nan)
 
 
 def position(lat: object, lon: object) -> Place | None:
-    """The place; None when out of range, incomplete, or exactly 0, 0 (P1)."""
+    """The place; None when out of range, incomplete, or exactly 0, 0 (P1).
+
+    `microtrips.py`, which reads most positions, has the same rule in the types of its fields.
+    """
     north, east = real(lat), real(lon)
     if north is None or east is None:
         return None
