@@ -17,8 +17,8 @@ from pathlib import Path
 from tests.support.device_messages import RECEIVED_MS
 
 from tripline.wire import topics
+from tripline.wire.device import answered_payloads as device_answered_payloads
 from tripline.wire.device import publish as device_publish
-from tripline.wire.device import stored_payloads as device_stored_payloads
 from tripline.wire.explanation import messages as explanation_messages
 from tripline.wire.readings import DeviceEvent, Microtrip, Rejected, Trip
 
@@ -71,7 +71,7 @@ def read(body: bytes, rng: random.Random) -> None:
     assert told.readings == readings
     for reading in readings:
         if isinstance(reading, Microtrip | Trip | DeviceEvent):
-            device_stored_payloads.coerced(reading.payload, ty=reading.ty, device_type=reading.device_type)
+            device_answered_payloads.coerced(reading.payload, ty=reading.ty, device_type=reading.device_type)
         elif isinstance(reading, Rejected):
             assert reading.body is body
 

@@ -14,9 +14,9 @@ from tests.support.device_messages import ITEM, RECEIVED_MS, TS
 from tripline.domain import pushes, samples
 from tripline.services.ingest import notices
 from tripline.wire import topics
+from tripline.wire.device import answered_payloads as device_answered_payloads
 from tripline.wire.device import publish as device_publish
 from tripline.wire.device import reasons as device_reasons
-from tripline.wire.device import stored_payloads as device_stored_payloads
 from tripline.wire.device import tables as device_tables
 from tripline.wire.explanation import messages as explanation_messages
 from tripline.wire.explanation.words import Sort
@@ -119,7 +119,7 @@ def check(topic: str, body: bytes, sensor_type: str) -> None:
             continue
         assert isinstance(msgspec.json.decode(reading.payload), dict | list)
         if isinstance(reading, Microtrip | Trip | DeviceEvent):
-            answer = device_stored_payloads.coerced(reading.payload, ty=reading.ty, device_type=reading.device_type)
+            answer = device_answered_payloads.coerced(reading.payload, ty=reading.ty, device_type=reading.device_type)
             assert isinstance(msgspec.json.decode(answer), dict | list)
             check_pushed(reading, answer)
         if isinstance(reading, Microtrip):

@@ -11,7 +11,7 @@ from tests.support.device_messages import CASES
 from tests.support.fleet import Registered
 from tests.support.worlds import World
 
-from tripline.wire.device import stored_payloads as device_stored_payloads
+from tripline.wire.device import answered_payloads as device_answered_payloads
 
 TABLE_OF = {
     "Microtrip": "microtrip JOIN trip ON trip.no = trip_no",
@@ -62,7 +62,7 @@ def check_events(world: World, box: Registered, readings: list[dict[str, Any]], 
             "deviceType": reading["device_type"],
             "posLat": reading["lat"],
             "posLon": reading["lon"],
-            "payload": json.loads(device_stored_payloads.coerced(
+            "payload": json.loads(device_answered_payloads.coerced(
                 reading["payload"].encode(), ty=reading["ty"], device_type=reading["device_type"]
             )),
         }

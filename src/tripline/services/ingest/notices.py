@@ -24,7 +24,7 @@ from tripline.services.push.notices import Message, Subject
 from tripline.store.push import outbox
 from tripline.store.transactions import ReadTx, Store
 from tripline.wire import push
-from tripline.wire.device import stored_payloads as device_stored_payloads
+from tripline.wire.device import answered_payloads as device_answered_payloads
 from tripline.wire.device import tables as device_tables
 from tripline.wire.readings import DeviceEvent, LatestValues, Microtrip, Trip
 
@@ -134,7 +134,7 @@ def of_one(
     receivers = about.receivers(numbers)
     if not receivers:
         return ()
-    payload = device_stored_payloads.coerced(reading.payload, ty=reading.ty, device_type=reading.device_type)
+    payload = device_answered_payloads.coerced(reading.payload, ty=reading.ty, device_type=reading.device_type)
     notice = push.Notice(
         master_company_id=about.operator_id,
         company_id=about_whom.company_id,

@@ -4,7 +4,7 @@
 spec/device-messages. The array and its elements are judged here (A1, A3, A4, A6, K7, K8); parts: `body.py` (bytes
 to one object), `kinds.py` (kind of message), `microtrips.py`, `records.py` (its contents).
 
-Not here: trips, redeliveries, the store (`services/ingest`); payloads in REST answers (`stored_payloads.py`).
+Not here: trips, redeliveries, the store (`services/ingest`); payloads in REST answers (`answered_payloads.py`).
 """
 
 from collections.abc import Sequence

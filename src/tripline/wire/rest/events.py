@@ -15,7 +15,7 @@ from tripline.domain import ids
 from tripline.domain.device_messages import EVENTS_IN_WORDS
 from tripline.domain.stored_trips import StoredEvent
 from tripline.wire.described import about
-from tripline.wire.device import stored_payloads as device_stored_payloads
+from tripline.wire.device import answered_payloads as device_answered_payloads
 from tripline.wire.rest import examples
 from tripline.wire.rest import trips as rest_trips
 from tripline.wire.rest.base import Id, record_of
@@ -54,7 +54,9 @@ def device_event_record(event: StoredEvent, zone: tzinfo) -> DeviceEventRecord:
         event,
         created_time=ids.ms_of_no(event.no),
         event_dt=rest_trips.local_time(event.event_ms, zone),
-        payload=msgspec.Raw(device_stored_payloads.coerced(event.payload, ty=event.ty, device_type=event.device_type)),
+        payload=msgspec.Raw(
+            device_answered_payloads.coerced(event.payload, ty=event.ty, device_type=event.device_type)
+        ),
         pos_lat=event.lat,
         pos_lon=event.lon,
     )

@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 from tripline.domain.ids import SensorId
 from tripline.domain.stored_trips import StoredMicrotrip
 from tripline.wire.described import about, example_of
-from tripline.wire.device import stored_payloads as device_stored_payloads
+from tripline.wire.device import answered_payloads as device_answered_payloads
 from tripline.wire.rest import examples
 from tripline.wire.rest import trips as rest_trips
 from tripline.wire.rest.base import Id
@@ -92,4 +92,4 @@ def latest_record(
 
 def _shown(name: str, payload: bytes) -> bytes:
     """The payload as in the event's own record; other payloads as sent."""
-    return device_stored_payloads.coerced(payload, ty=int(name), device_type="") if name.isdecimal() else payload
+    return device_answered_payloads.coerced(payload, ty=int(name), device_type="") if name.isdecimal() else payload

@@ -14,7 +14,7 @@ from tripline.domain import ids, instants
 from tripline.domain.stored_trips import JudgedTrip, StoredMicrotrip, StoredTrip
 from tripline.scoring import quality as scoring_quality
 from tripline.wire.described import about
-from tripline.wire.device import stored_payloads as device_stored_payloads
+from tripline.wire.device import answered_payloads as device_answered_payloads
 from tripline.wire.device import values as device_values
 from tripline.wire.rest import examples, quality
 from tripline.wire.rest.base import Id, record_of
@@ -96,7 +96,7 @@ def trip_record(trip: StoredTrip, zone: tzinfo) -> TripRecord:
 def _texts(trip: StoredTrip, zone: tzinfo) -> dict[str, Any]:
     payload = trip.payload
     if payload is not None:
-        payload = device_stored_payloads.coerced(payload, ty=trip.message_ty or 0, device_type=trip.device_type)
+        payload = device_answered_payloads.coerced(payload, ty=trip.message_ty or 0, device_type=trip.device_type)
     return {
         "start_dt": local_time(trip.start_ms, zone),
         "end_dt": local_time(trip.end_ms, zone),
@@ -121,7 +121,7 @@ def microtrip_record(microtrip: StoredMicrotrip) -> MicrotripRecord:
     """The record; an invalid header `ts` (T1, T2) is replaced by the time of creation."""
     created_ms = ids.ms_of_no(microtrip.no)
     sent_ms = device_values.instant(microtrip.ts, created_ms)
-    payload = device_stored_payloads.coerced(microtrip.payload, ty=microtrip.ty, device_type=microtrip.device_type)
+    payload = device_answered_payloads.coerced(microtrip.payload, ty=microtrip.ty, device_type=microtrip.device_type)
     return record_of(
         MicrotripRecord,
         microtrip,

@@ -3,12 +3,12 @@
 import pytest
 from tests.support.device_messages import ITEM, one
 
-from tripline.wire.device import stored_payloads as device_stored_payloads
+from tripline.wire.device import answered_payloads as device_answered_payloads
 from tripline.wire.device import tables as device_tables
 
 
 def shown(payload: bytes, ty: int = 4, device_type: str = "OBD") -> bytes:
-    return device_stored_payloads.coerced(payload, ty=ty, device_type=device_type)
+    return device_answered_payloads.coerced(payload, ty=ty, device_type=device_type)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_v6_manoeuvre_flags_stay_as_sent(em: bytes) -> None:
     assert shown(b'{"vv":"1","em":%b}' % em) == b'{"vv":1,"em":%b}' % em
 
 
-@pytest.mark.parametrize("key", sorted(device_stored_payloads.FORMATTED - {"ctp"}))
+@pytest.mark.parametrize("key", sorted(device_answered_payloads.FORMATTED - {"ctp"}))
 @pytest.mark.parametrize("value", [b'"fast"', b"null", b"true", b"[1]", b"{}"])
 def test_v7_key_that_clients_format_is_a_number_or_absent(key: str, value: bytes) -> None:
     payload = b'{"tid":1,"%b":%b}' % (key.encode(), value)
@@ -103,6 +103,6 @@ def test_number_or_device_without_a_table_changes_nothing_of_its_own(ty: int, de
 def test_stored_reading_of_the_check_message_shows_12_7_volt() -> None:
     reading = one(4, ITEM | {"em": "28", "vv": "12.7"})
 
-    assert b'"em":"28","vv":12.7' in device_stored_payloads.coerced(
+    assert b'"em":"28","vv":12.7' in device_answered_payloads.coerced(
         reading.payload, ty=4, device_type=reading.device_type
     )
