@@ -10,6 +10,7 @@ Not here: the operations (`surface.py`), of which those of the operator are left
 import asyncio
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +18,7 @@ from bench import surface
 from bench.companies import Fleet, Made
 from bench.device_channel import disk
 from bench.table import Figure
-from tests.support import rest
+from tests.support import rest, stores
 
 from tripline.domain.access import Authority
 
@@ -47,13 +48,15 @@ ROUNDS, QUICK_ROUNDS = 40, 8
 def measure(quick: bool) -> list[Figure]:
     """The ratio of each operation."""
     with tempfile.TemporaryDirectory(dir=disk()) as folder:
-        paths = Path(folder) / "alone.db", Path(folder) / "beside.db"
-        made = [surface.made(path, *fleets) for path, fleets in zip(paths, (ALONE, BESIDE), strict=True)]
-        return asyncio.run(_compared(paths, made, QUICK_ROUNDS if quick else ROUNDS))
+        databases = stores.Database(Path(folder) / "alone"), stores.Database(Path(folder) / "beside")
+        for database in databases:
+            database.folder.mkdir()
+        made = [surface.made(each.path, *fleets) for each, fleets in zip(databases, (ALONE, BESIDE), strict=True)]
+        return asyncio.run(_compared(databases, made, QUICK_ROUNDS if quick else ROUNDS))
 
 
-async def _compared(paths: tuple[Path, Path], made: list[Made], rounds: int) -> list[Figure]:
-    apps = [rest.Rest(path, routes=number) for number, path in enumerate(paths)]
+async def _compared(databases: Sequence[stores.Database], made: list[Made], rounds: int) -> list[Figure]:
+    apps = [rest.Rest(each, routes=number) for number, each in enumerate(databases)]
     for app in apps:
         app.http.event_hooks = {}  # tests hold every answer against its schema
     try:
