@@ -34,7 +34,7 @@ def prepare(folder: Path) -> Path:
     probe = folder / ".writable"
     try:
         probe.touch()
-        probe.unlink()
+        probe.unlink(missing_ok=True)  # another command may have proved it at the same time
     except OSError as error:
         raise _unwritable(folder, error) from error
     return folder.resolve()

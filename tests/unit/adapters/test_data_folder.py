@@ -4,6 +4,7 @@ import fcntl
 import os
 import stat
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +23,13 @@ def test_folder_in_use_keeps_what_is_in_it(tmp_path):
     data_folder.prepare(tmp_path)
 
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_folder_that_another_command_proves_at_the_same_time_is_used(tmp_path, monkeypatch):
+    touch = Path.touch
+    monkeypatch.setattr(Path, "touch", lambda path: (touch(path), path.unlink()))
+
+    assert data_folder.prepare(tmp_path) == tmp_path.resolve()
 
 
 def test_file_in_place_of_the_folder_refuses(tmp_path):
