@@ -98,8 +98,8 @@ class PooledFile:
     def _state(self) -> tuple[int, ...]:
         """What no test changes by commits that are still in the log."""
         found = self.path.stat()
-        version: int = self._keeper.execute("PRAGMA schema_version").fetchone()[0]
-        return found.st_mtime_ns, found.st_size, found.st_ino, version
+        versions = (self._keeper.execute(f"PRAGMA {each}_version").fetchone()[0] for each in ("schema", "user"))
+        return found.st_mtime_ns, found.st_size, found.st_ino, *versions
 
 
 _lent: dict[str, PooledFile] = {}

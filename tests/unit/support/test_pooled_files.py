@@ -45,6 +45,14 @@ def count(tx: ReadTx) -> int:
     return tx.count(tables.company.c.id != "")
 
 
+def said(content: stores.Content) -> tuple[list[str], list[int]]:
+    """Statements that make a file like this one, its version, and its pages in use and free."""
+    with closing(sqlite3.connect(":memory:")) as file:
+        file.deserialize(content[:18] + b"\1\1" + content[20:])  # no log beside it
+        numbers = ("user_version", "page_count", "freelist_count")
+        return [*file.iterdump()], [file.execute(f"PRAGMA {name}").fetchone()[0] for name in numbers]
+
+
 def spoilt(tx: WriteTx) -> None:
     stores.spoil(tx, "INSERT ON company")
 
@@ -55,7 +63,7 @@ def test_next_test_finds_no_row_whatever_was_committed(folder):
     database = stores.fresh(folder)
 
     assert first is again is pooled_files.at(database.path)
-    assert database.content() == stores.empty()
+    assert said(database.content()) == said(stores.empty())
     assert database.damage() == []
 
 
@@ -84,7 +92,7 @@ def test_schema_is_as_before(folder, odd):
     used(folder, odd)
     database = stores.fresh(folder)
 
-    assert database.content() == stores.empty()
+    assert said(database.content()) == said(stores.empty())
 
 
 def test_file_with_another_schema_is_given_up(folder):
