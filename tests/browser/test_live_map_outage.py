@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 from playwright.sync_api import expect
 from tests.browser.test_live_map_pages import EMAIL, LIVE, PATIENCE_MS, World, row
-from tests.support import clusters, portal_browser, portal_life, postgres, relays, servers
+from tests.support import clusters, portal_browser, portal_life, postgres, relays, servers, waits
 from tests.support.fleet import Company
 
 pytestmark = [pytest.mark.deep, pytest.mark.once("what the live map shows"), pytest.mark.slow]
@@ -115,7 +115,8 @@ def test_map_is_right_again_after_a_minute_without_network(made, tmp_path):
         world.report(moves, speed=80.0)
         for window in windows:
             window.shows({moves: "80 km/h", stands: "Stopped"})
-        streams = [window.relay.waiting_for(STREAM) for window in windows]
+        # One stream for both tabs; the server has let go of those that were lost.
+        waits.seen(lambda: [window.relay.waiting_for(STREAM) for window in windows], [1, 1].__eq__)
         after = [window.colours() for window in windows]
 
     assert gone.status_code == 200
@@ -123,5 +124,3 @@ def test_map_is_right_again_after_a_minute_without_network(made, tmp_path):
     assert all("50 km/h" in text for text in kept), kept
     assert all(each not in was for now, was in zip(cut, before, strict=True) for each in now), (before, cut)
     assert after == before
-    # One stream for both tabs; the server has let go of those that were lost.
-    assert streams == [1, 1]
