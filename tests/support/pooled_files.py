@@ -80,7 +80,7 @@ class PooledFile:
             for (name,) in self._keeper.execute(self._which).fetchall():
                 self._keeper.execute(f'DELETE FROM "{name}"')
             self._keeper.execute("COMMIT")
-            self._keeper.execute("PRAGMA incremental_vacuum").fetchall()
+            self._keeper.executescript("PRAGMA incremental_vacuum")  # `execute` would free one page
             busy = self._keeper.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
             self._known = self._state()
             return not busy

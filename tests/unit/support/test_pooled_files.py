@@ -53,12 +53,17 @@ def said(content: stores.Content) -> tuple[list[str], list[int]]:
         return [*file.iterdump()], [file.execute(f"PRAGMA {name}").fetchone()[0] for name in numbers]
 
 
+def grown(tx: WriteTx) -> None:
+    """Some thirty more pages."""
+    tx.run_sql("UPDATE company SET name = ?", ("x" * 100_000,))
+
+
 def spoilt(tx: WriteTx) -> None:
     stores.spoil(tx, "INSERT ON company")
 
 
 def test_next_test_finds_no_row_whatever_was_committed(folder):
-    first = used(folder, seed_rows)
+    first = used(folder, seed_rows, grown)
     again = used(folder, seed_rows)  # every key is free
     database = stores.fresh(folder)
 
