@@ -39,6 +39,7 @@ from tripline.store.transactions import Hot, ReadTx
 
 Reaches = frozenset[Reach]
 R = TypeVar("R")
+S = TypeVar("S", bound=Sequence[Any])
 Column = ColumnElement[str]
 
 USER = "scope_user"
@@ -50,8 +51,8 @@ def values(scope: Scope) -> dict[str, str | None]:
     return {USER: scope.user_id, COMPANY: scope.company_id}
 
 
-def found(rows: Sequence[Sequence[Any]], make: Callable[[Sequence[Any]], R]) -> tuple[R, bool] | None:
-    """The record of the row that was found and whether it is inside the scope, which its last column says; or None."""
+def found(rows: Sequence[S], make: Callable[[S], R]) -> tuple[R, bool] | None:
+    """Return the record of the first row and whether it is inside the scope (its last column), None without rows."""
     return (make(rows[0]), bool(rows[0][-1])) if rows else None
 
 

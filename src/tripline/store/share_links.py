@@ -74,8 +74,8 @@ def of_company(tx: ReadTx, scope: Scope, company_id: CompanyId, *, now_ms: int) 
 
 def find(tx: ReadTx, scope: Scope, company_id: CompanyId, link_id: RecordId) -> tuple[ShareLink, bool] | None:
     """The link, and whether it is the company's, on a vehicle inside the scope; None: it does not exist."""
-    row = tx.one(_find(scope.reaches), {"of_id": link_id, "of_company": company_id, **scopes.values(scope)})
-    return None if row is None else (_link(row), bool(row.inside))
+    values = {"of_id": link_id, "of_company": company_id, **scopes.values(scope)}
+    return scopes.found(tx.all(_find(scope.reaches), values), _link)
 
 
 def count(tx: ReadTx, company_id: CompanyId, *, now_ms: int, maker_id: UserId | None = None) -> int:

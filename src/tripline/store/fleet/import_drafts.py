@@ -39,8 +39,8 @@ def insert_new(tx: WriteTx, new: Draft) -> None:
 
 def find(tx: ReadTx, scope: Scope, draft_id: DraftId, *, now_ms: int) -> tuple[Draft, bool] | None:
     """The draft and whether it is inside the scope; None when there is none with this id, or no more."""
-    row = tx.one(_find(scope.reaches), {"of_id": draft_id, "now": now_ms, **scopes.values(scope)})
-    return None if row is None else (_draft(row), bool(row.inside))
+    values = {"of_id": draft_id, "now": now_ms, **scopes.values(scope)}
+    return scopes.found(tx.all(_find(scope.reaches), values), _draft)
 
 
 def state_of(tx: ReadTx, draft_id: DraftId) -> State | None:

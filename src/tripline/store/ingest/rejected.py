@@ -72,7 +72,7 @@ class Holding(NamedTuple):
 
 def newest(tx: ReadTx, scope: Scope, *, limit: int) -> list[Refused]:
     """The newest rows within the scope, newest first."""
-    rows = select(rejected_message).where(_inside(scope)).order_by(_ROW.no.desc()).limit(limit)
+    rows = select(rejected_message).where(_inside(scope.reaches)).order_by(_ROW.no.desc()).limit(limit)
     return [
         Refused(
             ids.ms_of_no(row.no), row.source, row.sensor_id, row.topic, row.reason, row.detail, row.body, row.messages
@@ -84,7 +84,7 @@ def newest(tx: ReadTx, scope: Scope, *, limit: int) -> list[Refused]:
 def counts(tx: ReadTx, scope: Scope, *, since_ms: int) -> dict[str, int]:
     """How many messages were rejected since the instant, by reason, most frequent first."""
     number = func.sum(_ROW.messages)
-    by_reason = select(_ROW.reason, number).where(_inside(scope), _ROW.no >= ids.first_no(since_ms))
+    by_reason = select(_ROW.reason, number).where(_inside(scope.reaches), _ROW.no >= ids.first_no(since_ms))
     rows = tx.all(by_reason.group_by(_ROW.reason).order_by(number.desc(), _ROW.reason), scopes.values(scope))
     return {row[0]: int(row[1]) for row in rows}
 
@@ -98,7 +98,7 @@ def holdings(tx: ReadTx, scope: Scope) -> dict[CompanyId | None, Holding]:
 def evict(tx: WriteTx, scope: Scope, company_id: CompanyId | None, *, rows: int, size: int) -> Holding:
     """Delete a company's oldest rows until this many rows and bytes are freed, at most `EVICTED_AT_ONCE` of them;
     return the deleted share."""
-    its = select(_ROW.no, _ROW.size).where(_inside(scope), _ROW.company_id == company_id)
+    its = select(_ROW.no, _ROW.size).where(_inside(scope.reaches), _ROW.company_id == company_id)
     oldest = its.order_by(_ROW.no).limit(EVICTED_AT_ONCE).with_for_update(skip_locked=True)
     gone: list[int] = []
     freed = 0
@@ -114,23 +114,23 @@ def evict(tx: WriteTx, scope: Scope, company_id: CompanyId | None, *, rows: int,
 
 def any_before(tx: ReadTx, scope: Scope, *, before_ms: int) -> bool:
     """True if the log has a message received before the instant."""
-    old = select(_ROW.no).where(_inside(scope), _ROW.no < ids.first_no(before_ms))
+    old = select(_ROW.no).where(_inside(scope.reaches), _ROW.no < ids.first_no(before_ms))
     return bool(tx.all(old.limit(1), scopes.values(scope)))
 
 
 def purge(tx: WriteTx, scope: Scope, *, before_ms: int, limit: int = PURGED_AT_ONCE) -> int:
     """Delete up to `limit` of the oldest messages received before the instant; return their number."""
-    old = select(_ROW.no).where(_inside(scope), _ROW.no < ids.first_no(before_ms)).order_by(_ROW.no)
+    old = select(_ROW.no).where(_inside(scope.reaches), _ROW.no < ids.first_no(before_ms)).order_by(_ROW.no)
     oldest = old.limit(limit).with_for_update(skip_locked=True)
     return tx.run(delete(rejected_message).where(_ROW.no.in_(oldest)), scopes.values(scope))
 
 
 @cache
 def _holdings(reaches: scopes.Reaches) -> Hot:
-    shares = select(_ROW.company_id, func.count(), func.sum(_ROW.size)).where(reach.predicate(reaches, _ROW.sensor_id))
+    shares = select(_ROW.company_id, func.count(), func.sum(_ROW.size)).where(_inside(reaches))
     return Hot(shares.group_by(_ROW.company_id), scopes.USER, scopes.COMPANY)
 
 
-def _inside(scope: Scope) -> ColumnElement[bool]:
+def _inside(reaches: scopes.Reaches) -> ColumnElement[bool]:
     """A rejected message has the reach of its sensor; one without a sensor is only in a scope of everything."""
-    return reach.predicate(scope.reaches, _ROW.sensor_id)
+    return reach.predicate(reaches, _ROW.sensor_id)

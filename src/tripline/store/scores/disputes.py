@@ -129,8 +129,7 @@ def of_trip(tx: ReadTx, trip_no: int) -> list[Dispute]:
 
 def inside(tx: ReadTx, scope: Scope, dispute_id: str) -> tuple[Dispute, bool] | None:
     """A dispute, and whether its trip's vehicle is inside the scope; None: there is none."""
-    row = tx.one(_one(scope.reaches), {"of_id": dispute_id, **scopes.values(scope)})
-    return None if row is None else (_dispute(row), bool(row.inside))
+    return scopes.found(tx.all(_one(scope.reaches), {"of_id": dispute_id, **scopes.values(scope)}), _dispute)
 
 
 def of_company(tx: ReadTx, scope: Scope, company_id: CompanyId, span: Span, *, state: State | None) -> list[Dispute]:

@@ -52,8 +52,8 @@ def forget_old(tx: WriteTx, company_id: CompanyId, *, kept: int) -> None:
 
 def inside(tx: ReadTx, scope: Scope, rescoring_id: str) -> tuple[Rescoring, bool] | None:
     """A rescoring, and whether its company is inside the scope; None: there is none."""
-    row = tx.one(_one(scope.reaches), {"of_id": rescoring_id, **scopes.values(scope)})
-    return None if row is None else (_rescoring(row), bool(row.inside))
+    values = {"of_id": rescoring_id, **scopes.values(scope)}
+    return scopes.found(tx.all(_one(scope.reaches), values), _rescoring)
 
 
 def newest(tx: ReadTx, company_id: CompanyId) -> Rescoring | None:
