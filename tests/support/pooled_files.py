@@ -145,7 +145,7 @@ def _take_back(file: PooledFile) -> None:
         file.close()
 
 
-def _connect(path: Path | str) -> sqlite3.Connection:
+def _connect(path: str) -> sqlite3.Connection:
     file = at(Path(path))
     return _new_connection(path) if file is None else file.connect()
 

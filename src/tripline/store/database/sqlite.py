@@ -43,21 +43,19 @@ _COMPILED: Final[LRUCache[Any, Any]] = LRUCache(1_000)
 """Statement -> its SQL, for every connection: there are fewer statements than this."""
 
 
-def connect(path: Path | str, factory: type[sqlite3.Connection] = sqlite3.Connection) -> sqlite3.Connection:
-    """A driver connection that several threads may use in turn."""
-    return sqlite3.connect(
-        str(path),
-        isolation_level=None,
-        check_same_thread=False,
-        timeout=sqlite_files.BUSY_MS / 1000,
-        cached_statements=512,
-        factory=factory,
-    )
+connect = functools.partial(
+    sqlite3.connect,
+    isolation_level=None,
+    check_same_thread=False,
+    timeout=sqlite_files.BUSY_MS / 1000,
+    cached_statements=512,
+)
+"""Opens a driver connection that several threads may use in turn."""
 
 
 def open_engine(path: Path | str, *, read_only: bool = False) -> Engine:
     """An engine over exactly one driver connection, in autocommit mode: transactions are begun by hand."""
-    connection: Any = connect(path)
+    connection: Any = connect(str(path))
     if connection.execute("PRAGMA page_count").fetchone() == (0,):
         # A new file alone can take it. It lets the file shrink later, without being rewritten as a whole.
         connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
