@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Select, Table, Update, bindparam, insert, select, update
+from sqlalchemy import Table, Update, bindparam, insert, update
 
 from tests.support import fleet_rows, reaching, stores
 from tripline import observe
@@ -251,7 +251,7 @@ class Rig:
 
     def rows(self, table: Table, *columns: str) -> list[Any]:
         """Rows in the order of the first key; tuples of the columns, or the one column's values."""
-        rows = self.run(self.store.read_short(lambda tx: tx.all(_ordered(table, columns))))
+        rows = self.run(self.store.read_short(lambda tx: tx.all(stores.ordered(table, columns))))
         return [row[0] if len(columns) == 1 else tuple(row) for row in rows]
 
     def change(self, table: Table, key: str, **values: Any) -> None:
@@ -276,11 +276,6 @@ class Rig:
             clock=lambda: self.now_ms,
             **more,
         )
-
-
-@cache
-def _ordered(table: Table, columns: tuple[str, ...]) -> Select[Any]:
-    return select(*(table.c[name] for name in columns or table.c.keys())).order_by(*table.primary_key.columns)
 
 
 @cache

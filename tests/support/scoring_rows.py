@@ -3,12 +3,11 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import Select, insert, select
+from sqlalchemy import insert, select
 
 from tests.support import fleet_rows, reaching, stores
 from tripline.domain import samples
@@ -80,7 +79,7 @@ class Rig:
         """The named columns of every row, in order of the first key column."""
 
         def read(tx: ReadTx) -> list[tuple[Any, ...]]:
-            return [tuple(row) for row in tx.all(_ordered(table, columns))]
+            return [tuple(row) for row in tx.all(stores.ordered(table, columns))]
 
         return await self.store.read(read)
 
@@ -162,11 +161,6 @@ class Rig:
         while count := await self.scorer.score_due():
             handled += count
         return handled
-
-
-@cache
-def _ordered(table: Any, columns: tuple[str, ...]) -> Select[Any]:
-    return select(*(table.c[name] for name in columns)).order_by(*table.primary_key.columns)
 
 
 def add_microtrip(tx: WriteTx, ids: TimeIds, trip_no: int, packed: bytes) -> None:

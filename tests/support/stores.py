@@ -15,6 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from sqlalchemy import Select, Table, select
+
 from tests.support import databases, pooled_files
 from tripline.store import migrate
 from tripline.store.database import sqlite
@@ -124,6 +126,12 @@ class Database:
     @property
     def _name(self) -> str:
         return str(self.folder.resolve())
+
+
+@cache
+def ordered(table: Table, columns: tuple[str, ...]) -> Select[Any]:
+    """Return the statement that reads these columns, or all without a name, in the order of the key."""
+    return select(*(table.c[name] for name in columns or table.c.keys())).order_by(*table.primary_key.columns)
 
 
 class WriteLock:
