@@ -70,7 +70,7 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
 
 def numbers(span: Span, place: RowNo | None) -> tuple[int, int]:
     """Return the first number of a page of rows that are numbered by the time of their creation, and the one behind its
-    last. `place`: the number of the offset; None: there is no offset."""
+    last. `place`: the number of the offset, None without an offset."""
     first, end = ids.first_no(span.first_ms), ids.first_no(span.last_ms + 1)
     if place is not None and span.ascending:
         first = max(first, RowNo(place + 1))

@@ -60,7 +60,7 @@ def has_partners(tx: ReadTx, company_id: CompanyId) -> bool:
 
 
 def has_prefix(tx: ReadTx, prefix: str) -> bool:
-    """True if a company has this token prefix. Prefixes are not customers' data, so there is no scope."""
+    """True if a company has this token prefix. Prefixes belong to no customer, so it takes no scope."""
     return bool(tx.hot(_WITH_PREFIX, prefix))
 
 

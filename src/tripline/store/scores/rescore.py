@@ -208,8 +208,7 @@ def named(tx: ReadTx, trip_nos: Collection[int]) -> dict[int, NamedTrip]:
 
 def ask(tx: WriteTx, trip_nos: Sequence[int], *, due_ms: int) -> None:
     """Create scoring jobs for the existing ones of these trips; waiting jobs are unchanged."""
-    # Held until the commit, so that none is erased before its job is there; in one order, so that two never wait for
-    # each other.
+    # Locked until the commit, so that no trip is erased before its job exists; in one order, against deadlocks.
     _JOBS.insert(tx, [value for row in tx.all(_HELD, {"nos": trip_nos}) for value in (row.no, due_ms)])
 
 
