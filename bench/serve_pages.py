@@ -102,7 +102,7 @@ async def _serve(database: Path, user_id: str) -> None:
         {"api": listener},
         tls=None,
         clock=_now_ms,
-    ).run()
+    ).serve()
 
 
 if __name__ == "__main__":
