@@ -67,12 +67,15 @@ def find_by_serial(
     tx: ReadTx, scope: Scope, *, service_type: str, serial_no: str, tokens: Scope
 ) -> tuple[Sensor, bool] | None:
     """The sensor of the service type with this serial number, in any form, as `find`."""
-    return _found(tx, scope, tokens, number_keys.same(sensor.c.serial_no, service_type, serial_no))
+    statement = _find_by_serial(scope.reaches, tokens.reaches)
+    key = number_keys.values(service_type, serial_no)
+    return scopes.found(tx.hot(statement, *key, scope.user_id, scope.company_id), _sensor)
 
 
 def find_by_mdn(tx: ReadTx, scope: Scope, mdn: str, *, tokens: Scope) -> tuple[Sensor, bool] | None:
     """The sensor whose line has this telephone number, as `find`."""
-    return _found(tx, scope, tokens, carrier_line.c.mdn == mdn)
+    statement = _with_inside(scope.reaches, tokens.reaches).where(carrier_line.c.mdn == mdn)
+    return scopes.found(tx.all(statement, scopes.values(scope)), _sensor)
 
 
 def of_company(
@@ -181,9 +184,10 @@ def _with_inside(reaches: scopes.Reaches, tokens: scopes.Reaches) -> Select[Any]
     return _select(tokens, reach.predicate(reaches, sensor.c.id))
 
 
-def _found(tx: ReadTx, scope: Scope, tokens: Scope, condition: ColumnElement[bool]) -> tuple[Sensor, bool] | None:
-    statement = _with_inside(scope.reaches, tokens.reaches).where(condition)
-    return scopes.found(tx.all(statement, scopes.values(scope)), _sensor)
+@cache
+def _find_by_serial(reaches: scopes.Reaches, tokens: scopes.Reaches) -> Hot:
+    statement = _with_inside(reaches, tokens).where(number_keys.same(sensor.c.serial_no))
+    return Hot(statement, *number_keys.NAMES, scopes.USER, scopes.COMPANY)
 
 
 def _select(tokens: scopes.Reaches, *more: ColumnElement[Any]) -> Select[Any]:

@@ -56,8 +56,8 @@ def number_inside(tx: ReadTx, scope: Scope, vehicle_id: VehicleId | None) -> str
 
 def find_by_number(tx: ReadTx, scope: Scope, *, service_type: str, vehicle_no: str) -> tuple[Vehicle, bool] | None:
     """The vehicle of the service type with this number, in any form, as `find`."""
-    same = number_keys.same(vehicle.c.vehicle_no, service_type, vehicle_no)
-    return scopes.found(tx.all(_with_inside(scope.reaches).where(same), scopes.values(scope)), _vehicle)
+    key = number_keys.values(service_type, vehicle_no)
+    return scopes.found(tx.hot(_find_by_number(scope.reaches), *key, scope.user_id, scope.company_id), _vehicle)
 
 
 def of_company(tx: ReadTx, scope: Scope, company_id: CompanyId, window: lists.Window) -> Sequence[Vehicle]:
@@ -147,6 +147,12 @@ def _unique(number: str) -> Any:
 @cache
 def _find(reaches: scopes.Reaches) -> Hot:
     return Hot(_with_inside(reaches).where(vehicle.c.id == bindparam("id")), "id", scopes.USER, scopes.COMPANY)
+
+
+@cache
+def _find_by_number(reaches: scopes.Reaches) -> Hot:
+    statement = _with_inside(reaches).where(number_keys.same(vehicle.c.vehicle_no))
+    return Hot(statement, *number_keys.NAMES, scopes.USER, scopes.COMPANY)
 
 
 @cache
