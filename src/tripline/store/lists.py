@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import ColumnElement, Select, Subquery, Table, select, tuple_
+from sqlalchemy import ColumnElement, Select, Subquery, Table, bindparam, select, tuple_
 
 from tripline.domain import ids
 from tripline.domain.access import Scope
@@ -16,7 +16,7 @@ from tripline.domain.refusals import BadParameter
 from tripline.store import scopes
 from tripline.store.listing.engine import ListSpec, query_of
 from tripline.store.listing.pages import PageRequest, Place
-from tripline.store.transactions import AnyRow, ReadTx
+from tripline.store.transactions import Hot, ReadTx
 
 SIZES: Final = (11, 21, 51, 101, 201, 501, 1_001)
 """Limits of statements, one row more than a page usually shows; a page of another size is cut from the next one."""
@@ -68,9 +68,9 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
         return _EVER_MS if self.end_ms is None else min(max(self.end_ms, -1), _EVER_MS)
 
 
-def numbers(span: Span, place: RowNo | None) -> tuple[int, int]:
+def _numbers(span: Span, place: RowNo | None) -> tuple[int, int]:
     """Return the first number of a page of rows that are numbered by the time of their creation, and the one behind its
-    last. `place`: the number of the offset, None without an offset."""
+    last. `place`: the number of the offset."""
     first, end = ids.first_no(span.first_ms), ids.first_no(span.last_ms + 1)
     if place is not None and span.ascending:
         first = max(first, RowNo(place + 1))
@@ -79,30 +79,53 @@ def numbers(span: Span, place: RowNo | None) -> tuple[int, int]:
     return first, end
 
 
-def numbered(statement: Select[Any], no: ColumnElement[int], span: Span, place: RowNo | None) -> Select[Any]:
-    """Return the page of rows that are numbered by the time of their creation. `place`: as of `numbers`."""
-    first, end = numbers(span, place)
-    ordered = statement.where(no >= first, no < end).order_by(no if span.ascending else no.desc())
-    return ordered.limit(span.limit)
+class ByNumber:
+    """Pages of rows that are numbered by the time of their creation, one compiled statement for each order."""
+
+    def __init__(self, rows: Select[Any], no: ColumnElement[int], *names: str) -> None:
+        """`rows`: the whole list, in no order; `names`: of the values that it compares with."""
+        page = rows.where(no >= bindparam("first_no"), no < bindparam("end_no")).limit(bindparam("page_limit"))
+        names = (*names, "first_no", "end_no", "page_limit")
+        self._ordered = {True: Hot(page.order_by(no), *names), False: Hot(page.order_by(no.desc()), *names)}
+
+    def page(self, tx: ReadTx, span: Span, place: RowNo | None, *values: Any) -> list[tuple[Any, ...]]:
+        """Return the rows of the page; `place`: the number of the offset, None without an offset."""
+        return tx.hot(self._ordered[span.ascending], *values, *_numbers(span, place), span.limit)
 
 
-def by_creation(
-    tx: ReadTx, statement: Select[Any], rows: Table, span: Span, *of: ColumnElement[bool], key: str = "id"
-) -> Sequence[AnyRow]:
-    """Return a page of rows by the time of their creation (`created_ms`), then key. Raises `UnknownOffset`.
+class ByCreation:
+    """Pages of rows by the time of their creation (`created_ms`), then key, one compiled statement for each order."""
 
-    `of`: whose list it is; the offset must be in it.
-    """
-    order = (rows.c.created_ms, rows.c[key])
-    statement = statement.where(*of, rows.c.created_ms.between(span.first_ms, span.last_ms))
-    if span.after is not None:
-        before = tx.one(select(*order).where(rows.c.id == span.after, *of))
-        if before is None:
-            raise UnknownOffset.of_list()
-        here, place = tuple_(*order), tuple_(*before)
-        statement = statement.where(here > place if span.ascending else here < place)
-    statement = statement.order_by(*(order if span.ascending else (column.desc() for column in order)))
-    return tx.all(statement.limit(span.limit))
+    def __init__(
+        self, columns: Select[Any], rows: Table, *of: ColumnElement[bool], key: str = "id", names: Sequence[str] = ()
+    ) -> None:
+        """`of`: whose list it is, which an offset must be in; `names`: of the values that it compares with."""
+        created_ms, each = rows.c.created_ms, rows.c[key]
+        here, place = tuple_(created_ms, each), tuple_(bindparam("place_ms"), bindparam("place_key", type_=each.type))
+        inside = created_ms.between(bindparam("first_ms"), bindparam("last_ms"))
+        page = columns.where(*of, inside).limit(bindparam("page_limit"))
+        rising = page.where(here > place).order_by(created_ms, each)
+        falling = page.where(here < place).order_by(created_ms.desc(), each.desc())
+        window = ("first_ms", "last_ms", "place_ms", "place_key", "page_limit")
+        self._ordered = {True: Hot(rising, *names, *window), False: Hot(falling, *names, *window)}
+        self._place = Hot(select(created_ms, each).where(rows.c.id == bindparam("offset"), *of), *names, "offset")
+        self._least = each.type.python_type()
+
+    def page(self, tx: ReadTx, span: Span, *values: Any) -> list[tuple[Any, ...]]:
+        """Return the rows of the page. Raises `UnknownOffset`."""
+        first_ms, last_ms = span.first_ms, span.last_ms
+        place: tuple[Any, ...] = (-1 if span.ascending else _EVER_MS + 1, self._least)
+        if span.after is not None:
+            found = tx.hot(self._place, *values, span.after)
+            if not found:
+                raise UnknownOffset.of_list()
+            place = found[0]
+            # A database may enter the index at these bounds instead of the place.
+            if span.ascending:
+                first_ms = max(first_ms, place[0])
+            else:
+                last_ms = min(last_ms, place[0])
+        return tx.hot(self._ordered[span.ascending], *values, first_ms, last_ms, *place, span.limit)
 
 
 def in_span(tx: ReadTx, statement: Select[Any], rows: Table, span: Span, *, of: ColumnElement[bool]) -> Select[Any]:
@@ -115,7 +138,10 @@ def in_span(tx: ReadTx, statement: Select[Any], rows: Table, span: Span, *, of: 
         place = tx.one(select(rows.c.no).where(rows.c.id == span.after, of))
         if place is None:
             raise UnknownOffset.of_list()
-    return numbered(statement, rows.c.no, span, None if place is None else RowNo(place.no))
+    no = rows.c.no
+    first, end = _numbers(span, None if place is None else RowNo(place.no))
+    ordered = statement.where(no >= first, no < end).order_by(no if span.ascending else no.desc())
+    return ordered.limit(span.limit)
 
 
 def by_name(spec: ListSpec, rows: Table, columns: Sequence[ColumnElement[Any]]) -> ListSpec:

@@ -4,6 +4,7 @@ They belong to no company; only platform administrators read them (`domain/acces
 """
 
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -53,8 +54,13 @@ def find(tx: ReadTx, application_id: str) -> Application | None:
 
 def listed(tx: ReadTx, *, state: State | None, span: Span) -> Sequence[Application]:
     """Applications, of one state or all, by creation. Raises `UnknownOffset`."""
-    of_state = [] if state is None else [_ROW.state == state]
-    return [_application(row) for row in lists.by_creation(tx, _STORED, service_application, span, *of_state)]
+    return [_application(row) for row in _of_state(state).page(tx, span)]
+
+
+@cache
+def _of_state(state: State | None) -> lists.ByCreation:
+    of_it = [] if state is None else [_ROW.state == state]
+    return lists.ByCreation(_STORED, service_application, *of_it)
 
 
 def decide(

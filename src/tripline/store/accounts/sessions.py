@@ -28,6 +28,10 @@ from tripline.store.transactions import Hot, ReadTx, WriteTx
 _SESSION: Final = account_session.c
 _STORED: Final = select(*(_SESSION[name] for name in Session.__struct_fields__))
 _session: Final = records.maker(Session)
+_OF_ACCOUNT: Final = lists.ByCreation(
+    *(_STORED, account_session, _SESSION.user_id == bindparam("user_id"), _SESSION.expires_ms > bindparam("now_ms")),
+    names=["user_id", "now_ms"],
+)
 _ADD: Final = Bulk(account_session, *Session.__struct_fields__)
 
 
@@ -94,8 +98,7 @@ def prolong(tx: WriteTx, used: Iterable[tuple[str, int, int]]) -> None:
 
 def listed(tx: ReadTx, user_id: UserId, *, now_ms: int, span: Span) -> Sequence[Session]:
     """The account's sessions that have not expired, by when they were opened. Raises `UnknownOffset`."""
-    own = (_SESSION.user_id == user_id, _SESSION.expires_ms > now_ms)
-    return [_session(row) for row in lists.by_creation(tx, _STORED, account_session, span, *own)]
+    return [_session(row) for row in _OF_ACCOUNT.page(tx, span, user_id, now_ms)]
 
 
 def opened_since(tx: ReadTx, since_ms: int, *, now_ms: int, limit: int) -> list[tuple[UserId, str]]:

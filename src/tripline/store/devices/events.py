@@ -6,7 +6,7 @@ The caller has asked before whether the vehicle is inside the scope (`vehicles.i
 from collections.abc import Sequence
 from typing import Final
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from tripline.domain import ids
 from tripline.domain.ids import RowNo, VehicleId
@@ -21,13 +21,15 @@ _COLUMNS: Final = [
     erasures.mentioned(device_event.c[name]) if name in ("sensor_id", "user_id") else device_event.c[name]
     for name in StoredEvent.__struct_fields__
 ]
+_OF_VEHICLE: Final = lists.ByNumber(
+    select(*_COLUMNS).where(device_event.c.vehicle_id == bindparam("vehicle_id")), device_event.c.no, "vehicle_id"
+)
 
 
 def of_vehicle(tx: ReadTx, vehicle_id: VehicleId, span: Span) -> Sequence[StoredEvent]:
     """Device events of the vehicle, by creation. Raises `UnknownOffset`."""
     place = None if span.after is None else _no_of(tx, vehicle_id, span.after)
-    own = select(*_COLUMNS).where(device_event.c.vehicle_id == vehicle_id)
-    return [StoredEvent(*row) for row in tx.all(lists.numbered(own, device_event.c.no, span, place))]
+    return [StoredEvent(*row) for row in _OF_VEHICLE.page(tx, span, place, vehicle_id)]
 
 
 def _no_of(tx: ReadTx, vehicle_id: VehicleId, event_id: str) -> RowNo:

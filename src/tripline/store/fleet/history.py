@@ -124,9 +124,9 @@ def put(tx: WriteTx, no: RowNo | None, fact: Fact, *, ids: TimeIds, now_ms: int)
 def page(tx: ReadTx, seen: Visibility, thing: Thing, thing_id: str, span: Span) -> list[Entry]:
     """Entries of the thing, whose reader was let pass, in the order that the span asks for. Raises `UnknownOffset`."""
     place = None if span.after is None else _known(tx, thing, thing_id, span.after)
-    statement = _page(thing, span.ascending, seen.people.reaches, seen.vehicles, seen.sensors)
-    values = (thing_id, *lists.numbers(span, place), span.limit, seen.people.user_id, seen.people.company_id)
-    return [_entry(row) for row in tx.hot(statement, *values)]
+    entries_of = _page(thing, seen.people.reaches, seen.vehicles, seen.sensors)
+    rows = entries_of.page(tx, span, place, thing_id, seen.people.user_id, seen.people.company_id)
+    return [_entry(row) for row in rows]
 
 
 def deeds(
@@ -285,13 +285,9 @@ def _selected(people: scopes.Reaches, vehicles: scopes.Reaches, sensors: scopes.
 
 
 @cache
-def _page(
-    thing: Thing, ascending: bool, people: scopes.Reaches, vehicles: scopes.Reaches, sensors: scopes.Reaches
-) -> Hot:
-    no = history.c.no
+def _page(thing: Thing, people: scopes.Reaches, vehicles: scopes.Reaches, sensors: scopes.Reaches) -> lists.ByNumber:
     entries_of = _of(_selected(people, vehicles, sensors), thing, bindparam("thing"))
-    found = entries_of.where(no >= bindparam("first"), no < bindparam("end")).order_by(no if ascending else no.desc())
-    return Hot(found.limit(bindparam("limit")), "thing", "first", "end", "limit", scopes.USER, scopes.COMPANY)
+    return lists.ByNumber(entries_of, history.c.no, "thing", scopes.USER, scopes.COMPANY)
 
 
 @cache

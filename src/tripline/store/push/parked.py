@@ -98,8 +98,7 @@ def listed(tx: ReadTx, which: Which, *, limit: int, after: RowNo | None = None, 
 def page(tx: ReadTx, company_id: CompanyId, span: Span) -> list[Parked]:
     """A page of a company's parked messages by the time they were put into the outbox. Raises `UnknownOffset`."""
     place = None if span.after is None else _number_of(tx, company_id, span.after)
-    own = _select(Which(company_id=company_id), bodies=False)
-    return [_parked(row) for row in tx.all(lists.numbered(own, _ROW.no, span, place))]
+    return [_parked(row) for row in _OF_COMPANY.page(tx, span, place, company_id)]
 
 
 def _number_of(tx: ReadTx, company_id: CompanyId, message_id: str) -> RowNo:
@@ -235,8 +234,16 @@ def backlogs(tx: ReadTx) -> list[Backlog]:
 
 
 def _select(which: Which, bodies: bool) -> Select[Any]:
-    columns = (_ROW[name] if bodies or name != "body" else null() for name in Parked.__struct_fields__)
-    return select(*columns).where(*_chosen(which))
+    return _columns(bodies).where(*_chosen(which))
+
+
+def _columns(bodies: bool) -> Select[Any]:
+    return select(*(_ROW[name] if bodies or name != "body" else null() for name in Parked.__struct_fields__))
+
+
+_OF_COMPANY: Final = lists.ByNumber(
+    _columns(bodies=False).where(_PARKED, _ROW.company_id == bindparam("company_id")), _ROW.no, "company_id"
+)
 
 
 def _chosen(which: Which) -> list[ColumnElement[bool]]:

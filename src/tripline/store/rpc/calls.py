@@ -247,6 +247,12 @@ def stored_of_sensor(tx: ReadTx, scope: Scope, sensor_id: SensorId, span: Span) 
     found = None if span.after is None else find_stored(tx, scope, sensor_id, RequestId(span.after))
     if span.after is not None and (found is None or not found[1]):
         raise UnknownOffset.of_list()
-    inside = select(*_STORED).where(rpc_call.c.sensor_id == sensor_id, scopes.calls(scope.reaches))
-    page = lists.numbered(inside, rpc_call.c.no, span, None if found is None else found[0].no)
-    return [_stored(row) for row in tx.all(page, scopes.values(scope))]
+    place = None if found is None else found[0].no
+    rows = _of_sensor(scope.reaches).page(tx, span, place, sensor_id, scope.user_id, scope.company_id)
+    return [_stored(row) for row in rows]
+
+
+@cache
+def _of_sensor(reaches: scopes.Reaches) -> lists.ByNumber:
+    of_it = rpc_call.c.sensor_id == bindparam("sensor_id"), scopes.calls(reaches)
+    return lists.ByNumber(select(*_STORED).where(*of_it), rpc_call.c.no, "sensor_id", scopes.USER, scopes.COMPANY)

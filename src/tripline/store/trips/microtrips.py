@@ -7,7 +7,7 @@ is inside the scope (`trips.trip_inside`, `vehicles.inside`).
 from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, and_, select
+from sqlalchemy import ColumnElement, Select, and_, bindparam, select
 
 from tripline.domain import bus, ids
 from tripline.domain.access import Scope
@@ -23,8 +23,7 @@ from tripline.store.trips.trips import IS_THERE, column
 def of_trip(tx: ReadTx, trip_id: TripId, span: Span) -> Sequence[StoredMicrotrip]:
     """Microtrips of the trip, by creation. Raises `UnknownOffset`."""
     place = None if span.after is None else _no_of(tx, trip_id, span.after)
-    page = lists.numbered(_microtrips().where(trip.c.id == trip_id), microtrip.c.no, span, place)
-    return [StoredMicrotrip(*row) for row in tx.all(page)]
+    return [StoredMicrotrip(*row) for row in _OF_TRIP.page(tx, span, place, trip_id)]
 
 
 def latest_of_sensor(tx: ReadTx, scope: Scope, sensor_id: SensorId) -> StoredMicrotrip | None:
@@ -62,6 +61,9 @@ _MICROTRIP: Final = [
 
 def _microtrips(*more: ColumnElement[Any]) -> Select[Any]:
     return select(*_MICROTRIP, *more).join_from(trip, microtrip, microtrip.c.trip_no == trip.c.no)
+
+
+_OF_TRIP: Final = lists.ByNumber(_microtrips().where(trip.c.id == bindparam("trip_id")), microtrip.c.no, "trip_id")
 
 
 def samples(tx: ReadTx, vehicle_id: VehicleId, *, since_ms: int, limit: int) -> list[bytes]:

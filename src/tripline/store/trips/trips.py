@@ -23,12 +23,12 @@ COUNTED_MAX: Final = 10_000
 
 def trips_of_vehicle(tx: ReadTx, vehicle_id: VehicleId, span: Span) -> Sequence[StoredTrip]:
     """Trips of the vehicle, by creation. Raises `UnknownOffset`."""
-    return _trips(tx, span, trip.c.vehicle_id == vehicle_id)
+    return [StoredTrip(*row) for row in _OF_VEHICLE.page(tx, span, vehicle_id)]
 
 
 def trips_of_person(tx: ReadTx, user_id: UserId, span: Span) -> Sequence[StoredTrip]:
     """Trips that the person drove, by creation; not those of deleted vehicles. Raises `UnknownOffset`."""
-    return _trips(tx, span, trip.c.user_id == user_id, erasures.kept(trip.c.vehicle_id))
+    return [StoredTrip(*row) for row in _OF_PERSON.page(tx, span, user_id)]
 
 
 def trip_of(tx: ReadTx, trip_id: TripId) -> JudgedTrip:
@@ -47,11 +47,15 @@ IS_THERE: Final = and_(
 )
 """Condition for a trip whose vehicle, or sensor if it has no vehicle, is not waiting to be erased."""
 _JUDGED: Final = Hot(select(*_TRIP, trip.c.quality).where(trip.c.id == bindparam("id")), "id")
+_OF_VEHICLE: Final = lists.ByCreation(
+    select(*_TRIP), trip, trip.c.vehicle_id == bindparam("vehicle_id"), key="no", names=["vehicle_id"]
+)
+_OF_PERSON: Final = lists.ByCreation(
+    *(select(*_TRIP), trip, trip.c.user_id == bindparam("user_id"), erasures.kept(trip.c.vehicle_id)),
+    key="no",
+    names=["user_id"],
+)
 trip_inside: Final = scopes.Inside(trip.c.id, scopes.trips, IS_THERE)
-
-
-def _trips(tx: ReadTx, span: Span, *of: ColumnElement[bool]) -> Sequence[StoredTrip]:
-    return [StoredTrip(*row) for row in lists.by_creation(tx, select(*_TRIP), trip, span, *of, key="no")]
 
 
 def count_of_vehicle(tx: ReadTx, vehicle_id: VehicleId) -> int:
