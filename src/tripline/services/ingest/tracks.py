@@ -195,16 +195,17 @@ class Tracks:
         for track, first_ms, last_ms in times:
             if first_ms < track.changed_ms:
                 changed[track] = None
-            if first_ms - gap_ms < track.known_ms:
-                mine = spans.setdefault(track, {})
-                around = (
-                    span
-                    for span in (*mine, *track.older)
-                    if span.first_ms <= first_ms - gap_ms and last_ms + gap_ms <= span.last_ms
-                )
+            low, high = first_ms - gap_ms, last_ms + gap_ms
+            if low >= track.known_ms:
+                continue
+            mine = spans.setdefault(track, {})
+            for span in (*mine, *track.older):
+                if span.first_ms <= low and high <= span.last_ms:
+                    break
+            else:
                 # One read serves the messages around and the next ones.
-                wider = Span(track.sensor_id, first_ms - gap_ms - around_ms, last_ms + gap_ms + around_ms)
-                mine[next(around, wider)] = None
+                span = Span(track.sensor_id, low - around_ms, high + around_ms)
+            mine[span] = None
         await self._read_spans(spans)
         for track, mine in spans.items():
             *_, near = mine
