@@ -3,7 +3,8 @@
  * Every connection is one sensor (its user name comes from a file), publishes at QoS 1 and keeps up to `--window`
  * messages in flight; or, with `--rate R`, all connections together publish R messages a second, one after the other.
  * A PUBACK's latency runs from the write of its PUBLISH; in rate mode from the moment the message was due, so that a
- * server that stalls cannot hide it. Every message has its own time, one (or 30) seconds after the connection's last.
+ * server that stalls cannot hide it. Every message has its own time, one (or 30) seconds after the connection's last; the
+ * first is of an hour (or 30) ago, so that fast loads stay behind the clock.
  * `--form keys` adds `try` and two keys that are not documented, `--form text` sends numbers as text. `--form newest`
  * sends the newest first; `--form backlog` sends a drive of six hours ago, a message of it behind each live one.
  * `--kind short` sends 124 bytes instead of 144; `--apart` gives each message a write, and so a TLS record, of its own:
@@ -44,6 +45,7 @@
 
 enum { MAX_WINDOW = 64, POINTS = 30, MAX_MESSAGE = 6144, TIMES = POINTS + 1, HANDSHAKES = 128, NAME = 32 };
 enum { LATENCY_BUCKETS = 64 * 32, LARGEST = 2048, ANSWER_IDS = 0xF000, DIALS = 64, FEW = 64, EVENTS = 512 };
+static const long long HOUR_MS = 3600 * 1000LL;
 enum state { IDLE, CONNECTING, HANDSHAKING, SIGNING_IN, SUBSCRIBING, READY };
 
 struct device {
@@ -67,11 +69,11 @@ static struct {
     const char *host, *ca, *users, *kind, *form;
     int port, connections, window, server, publishers, answer, reconnect, apart, drive;
     double seconds, warmup, rate, redial_ms;
-    long long first_ms;
 } options = {.host = "127.0.0.1", .kind = "single", .form = "documented", .connections = 100, .window = 1, .seconds = 5, .warmup = 1,
-             .first_ms = 1420070400000LL, .redial_ms = 250, .publishers = -1};
+             .redial_ms = 250, .publishers = -1};
 
 static struct device *devices;
+static long long first_ms;          /* the time of the first message */
 static char (*names)[NAME];
 static SSL_CTX *tls;
 static int poller;
@@ -199,9 +201,9 @@ static void put_place(unsigned char *at, long number, uint32_t n) {
 
 /* When the last sample of a device's n-th message was taken. */
 static long long last_ms(uint32_t n, long long span) {
-    if (!strcmp(options.form, "newest")) return options.first_ms - span * n;
-    if (strcmp(options.form, "backlog")) return options.first_ms + span * ((long long)n + 1);
-    return options.first_ms + span * (n / 2 + 1) + (n % 2 ? 0 : 6 * 3600 * 1000LL);
+    if (!strcmp(options.form, "newest")) return first_ms - span * n;
+    if (strcmp(options.form, "backlog")) return first_ms + span * ((long long)n + 1);
+    return first_ms + span * (n / 2 + 1) - (n % 2 ? 6 * HOUR_MS : 0);
 }
 
 static void put_message(unsigned char *at, long number, uint32_t n, uint64_t since) {
@@ -601,7 +603,7 @@ static void parse(int argc, char **argv) {
     static const struct option known[] = {
         {"host", 1, 0, 'h'}, {"port", 1, 0, 'p'}, {"ca", 1, 0, 'c'}, {"users", 1, 0, 'u'}, {"kind", 1, 0, 'k'},
         {"connections", 1, 0, 'n'}, {"window", 1, 0, 'w'}, {"seconds", 1, 0, 's'}, {"warmup", 1, 0, 'W'},
-        {"rate", 1, 0, 'r'}, {"server", 1, 0, 'S'}, {"first-ms", 1, 0, 'f'}, {"publishers", 1, 0, 'P'},
+        {"rate", 1, 0, 'r'}, {"server", 1, 0, 'S'}, {"publishers", 1, 0, 'P'},
         {"answer", 0, 0, 'a'}, {"reconnect", 0, 0, 'R'}, {"redial", 1, 0, 'd'},
         {"apart", 0, 0, 'A'}, {"drive", 0, 0, 'D'}, {"form", 1, 0, 'F'}, {0, 0, 0, 0}};
     for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) switch (c) {
@@ -616,7 +618,6 @@ static void parse(int argc, char **argv) {
         case 'W': options.warmup = atof(optarg); break;
         case 'r': options.rate = atof(optarg); break;
         case 'S': options.server = atoi(optarg); break;
-        case 'f': options.first_ms = atoll(optarg); break;
         case 'P': options.publishers = atoi(optarg); break;
         case 'a': options.answer = 1; break;
         case 'R': options.reconnect = 1; break;
@@ -629,7 +630,6 @@ static void parse(int argc, char **argv) {
     if (!options.port || options.connections < 1 || options.window < 1 || options.window > MAX_WINDOW) {
         fprintf(stderr, "usage: loadgen --port P [--ca FILE] [--users FILE] [--connections N] [--window 1..64]\n"
                         "       [--kind single|short|aggregate] [--form documented|keys|text|newest|backlog] [--rate R] [--seconds S] [--warmup S] [--server PID]\n"
-                        "       [--first-ms MS]  time of the first message\n"
                         "       [--apart] [--drive] [--publishers N] [--answer] [--reconnect] [--redial MS]\n");
         exit(2);
     }
@@ -657,6 +657,7 @@ int main(int argc, char **argv) {
     clock_gettime(CLOCK_REALTIME, &wall);
     wall_ahead_ns = (int64_t)wall.tv_sec * 1000000000 + wall.tv_nsec - (int64_t)now_ns();
     compose();
+    first_ms = wall.tv_sec * 1000LL - HOUR_MS * (times - 1);
     read_names();
     uint64_t dialled = now_ns();
     connect_all();

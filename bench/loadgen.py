@@ -92,7 +92,7 @@ def _command(server: peers.Server, options: dict[str, Any]) -> list[str]:
 
 
 def run(server: peers.Server, /, *flags: str, **options: Any) -> dict[str, Any]:
-    """Load one server; the generator's JSON answer. Options are its flags, `first_ms` for `--first-ms`."""
+    """Load one server; the generator's JSON answer. Options are its flags, `_` for `-`."""
     command = [*_command(server, {**options, "server": server.pid}), *flags]
     done = subprocess.run(command, capture_output=True, check=False)
     return _answer(server, done.stdout, done.stderr)
