@@ -106,7 +106,9 @@ async def test_two_changes_at_once_have_one_winner(app):
     # The one that was taken first: a third wrong password would have to wait.
     opened = [await opens(app, password) for _, password in by_code[:2]]
 
-    assert ([code for code, _ in by_code], opened) == ([200, 400, 400, 400], [True, False])
+    # A change ends all sessions: a request that is authenticated after it gets 401.
+    losers = {code for code, _ in by_code[1:]}
+    assert (by_code[0][0], losers <= {400, 401}, opened) == (200, True, [True, False])
 
 
 async def outbox(rest: Rest) -> list[tuple[str, str]]:
