@@ -383,7 +383,7 @@ def _of_kind(row: str, kind: str, found: dict[str, list[pages.Round]]) -> Iterat
                     stretch=20 if kind == "list" else None, at_least=False, detail=details)  # fmt: skip
     dear = min(found, key=lambda name: statistics.median(each.per_cpu_s for each in found[name]))
     rates = [each.per_cpu_s for each in found[dear]]
-    limits = {"gate": 200, "stretch": 1_000} if kind == "list" else {}
+    limits = {"gate": 100} if kind == "list" else {}
     yield of_rounds(row=row, name=f"{kind}, requests/s a core, dearest: {dear}", rounds=rates, **limits)
     first = next(iter(found))
     rates = [each.per_cpu_s for each in found[first]]
