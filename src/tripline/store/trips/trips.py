@@ -27,7 +27,7 @@ def trips_of_vehicle(tx: ReadTx, vehicle_id: VehicleId, span: Span) -> Sequence[
 
 
 def trips_of_person(tx: ReadTx, user_id: UserId, span: Span) -> Sequence[StoredTrip]:
-    """Trips that the person drove, by creation; not those of deleted vehicles. Raises `UnknownOffset`."""
+    """Trips that the person drove on vehicles that still exist, by creation. Raises `UnknownOffset`."""
     return [StoredTrip(*row) for row in _OF_PERSON.page(tx, span, user_id)]
 
 
